@@ -1,0 +1,535 @@
+"""Frozen values that cross the facade.
+
+They know neither storage nor Qt. Instants are aware datetimes in UTC unless a name says `day` (a
+local calendar day). Line numbers are 1-based, as in the file; offsets and lengths are code points.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any, Literal
+
+from msgspec import Struct
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+# ---------------------------------------------------------------------------- the model's view
+
+
+class ToolCall(Struct, frozen=True):
+    """One call a model asked for. `arguments` is the JSON text of an object."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+class Message(Struct, frozen=True):
+    """One message of a context, as the model sees it.
+
+    `origin` is "" for what people, models and tools said; else `summary`, `continuation`, `recall`,
+    `session_context` or `interrupted`. `reasoning` is kept but never sent. `call_id` belongs to a
+    tool message. `evicted` marks a result that was put aside to a file.
+    """
+
+    id: str
+    role: Role
+    content: str = ""
+    name: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    reasoning: str = ""
+    images: tuple[str, ...] = ()
+    block_types: tuple[str, ...] = ()
+    origin: str = ""
+    is_error: bool = False
+    evicted: bool = False
+
+
+class Window(Struct, frozen=True):
+    """A model's context window in tokens, and where that number came from.
+
+    `source` is one of: setting, loaded, reported, learned, table, default.
+    """
+
+    tokens: int
+    source: str = "default"
+
+
+class Usage(Struct, frozen=True):
+    """Tokens a server reported for one request; 0 where it said nothing."""
+
+    prompt: int = 0
+    completion: int = 0
+
+
+# ---------------------------------------------------------------------------- sessions
+
+
+class SessionInfo(Struct, frozen=True):
+    """One session of the list. `title` is the person's name for it, else its first user line."""
+
+    id: str
+    title: str
+    first: datetime | None
+    last: datetime | None
+    entries: int
+    messages: int
+    bytes: int
+    compactions: int = 0
+    flushes: int = 0
+    evictions: int = 0
+    parent: str = ""
+    trashed: bool = False
+    failed: bool = False
+
+
+ItemKind = Literal[
+    "user", "assistant", "tool", "compaction", "flush", "eviction", "consolidation", "recall",
+    "overflow", "interrupted", "reset", "fork", "system", "failure", "gap", "note",
+]  # fmt: skip
+
+
+class TranscriptItem(Struct, frozen=True):
+    """One thing on the timeline of a session, ready to be shown.
+
+    A tool item pairs the call with its result (`result` is None while it runs). `covered_by` is the
+    id of the compaction that took the item out of the model's view, else "". `target` is the path
+    of an evicted file (eviction, tool), the daily log (flush) or the proposal id (consolidation).
+    `detail` holds the entry's own fields for whoever wants more. Long texts are cut at
+    `TEXT_LIMIT` characters and `cut` then says how many there are in all.
+    """
+
+    id: str
+    seq: int
+    kind: ItemKind
+    when: datetime | None = None
+    text: str = ""
+    reasoning: str = ""
+    tool: str = ""
+    arguments: str = ""
+    result: str | None = None
+    is_error: bool = False
+    seconds: float | None = None
+    covered_by: str = ""
+    target: str = ""
+    cut: int = 0
+    detail: dict[str, Any] = {}
+
+
+TEXT_LIMIT = 40_000
+
+
+class ContextPart(Struct, frozen=True):
+    """One ordered block of a request.
+
+    `kind`: rules, memory, knowledge, summary, history, tools, user.
+    """
+
+    kind: str
+    role: str
+    text: str
+    tokens: int
+    note: str = ""
+
+
+class ContextView(Struct, frozen=True):
+    """What would be sent next; `thresholds` in tokens: `flush`, `compact`, `limit` (0 = off)."""
+
+    parts: tuple[ContextPart, ...]
+    total: int
+    window: Window
+    thresholds: dict[str, int]
+    estimated: bool = True
+    truncated_lines: int = 0
+
+
+class CompactionReport(Struct, frozen=True):
+    """What a compaction did, or would do when `dry_run`. Counts of messages and of tokens."""
+
+    covered: int
+    kept: int
+    before: int
+    after: int
+    summary: str = ""
+    unflushed: int = 0
+    dry_run: bool = False
+    reason: str = ""
+
+
+class TurnResult(Struct, frozen=True):
+    """How a turn ended. `state`: finished, stopped, failed."""
+
+    session_id: str
+    state: str
+    reply: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    error: str = ""
+    remedy: str = ""
+
+
+# ---------------------------------------------------------------------------- daily logs
+
+LineState = Literal["waiting", "merged", "left_out", "rejected", ""]
+
+
+class DailyLine(Struct, frozen=True):
+    """One line of a daily-log section, with what became of it."""
+
+    line: int
+    text: str
+    state: LineState = ""
+    reason: str = ""
+    proposal: str = ""
+
+
+class DailySection(Struct, frozen=True):
+    """One headed block of a daily log. `kind`: flush, save or foreign (no provenance line)."""
+
+    ordinal: int
+    kind: str
+    line: int
+    when: datetime | None
+    lines: tuple[DailyLine, ...]
+    hash: str
+    run: str = ""
+    session_id: str = ""
+    first_entry: str = ""
+    last_entry: str = ""
+    origin: str = ""
+    heading: str = ""
+
+
+class DayInfo(Struct, frozen=True):
+    """One file of `memory/`. `day` is None for a file whose name is no date."""
+
+    path: str
+    day: date | None
+    sections: int
+    lines: int
+    bytes: int
+    archived: bool = False
+    variant: bool = False
+
+
+class DayLog(Struct, frozen=True):
+    """A daily log, whole. `problem` is a sentence when the file could not be read."""
+
+    path: str
+    day: date | None
+    sections: tuple[DailySection, ...]
+    problem: str = ""
+
+
+# ---------------------------------------------------------------------------- memory
+
+FileState = Literal["absent", "empty", "present", "unreadable"]
+
+
+class MemoryView(Struct, frozen=True):
+    """MEMORY.md now. `tokens` is an estimate unless `estimated` is False; budget in tokens."""
+
+    text: str
+    state: FileState
+    sha256: str
+    tokens: int
+    budget: int
+    version: int = 0
+    pinned: tuple[int, ...] = ()
+    problem: str = ""
+    estimated: bool = True
+
+
+class Version(Struct, frozen=True):
+    """One version of MEMORY.md.
+
+    `cause`: consolidation, saved, hand, restored, external, undo, start.
+    """
+
+    number: int
+    id: str
+    when: datetime
+    cause: str
+    run: str = ""
+    model: str = ""
+    added: int = 0
+    dropped: int = 0
+    note: str = ""
+
+
+class Source(Struct, frozen=True):
+    """Where a line came from: a daily log's line, and the session entries behind it."""
+
+    path: str
+    line: int
+    text: str
+    session_id: str = ""
+    entry_id: str = ""
+    section: str = ""
+
+
+class Check(Struct, frozen=True):
+    """One thing that must hold before a proposal may be applied. `detail` is a sentence."""
+
+    name: str
+    ok: bool
+    detail: str = ""
+
+
+ChangeKind = Literal["added", "reworded", "moved", "merged", "split", "dropped", "section_renamed"]
+
+
+class Change(Struct, frozen=True):
+    """One decision of a review. `n` counts from 1 in the order of the file.
+
+    `before` and `after` are whole lines without their newline. `base_line` and `result_line` are
+    the 1-based places where they begin in the base and in the candidate.
+    """
+
+    n: int
+    kind: ChangeKind
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    section: str = ""
+    base_line: int = 0
+    result_line: int = 0
+    sources: tuple[Source, ...] = ()
+    conflict: bool = False
+
+
+class Decision(Struct, frozen=True):
+    """What a person said of one change. `text` replaces the change's `after` when accepted."""
+
+    n: int
+    verdict: Literal["accept", "reject"]
+    text: str | None = None
+
+
+ProposalState = Literal[
+    "proposed", "in_review", "applying", "applied", "partly_applied", "rejected",
+    "superseded", "failed",
+]  # fmt: skip
+
+
+class ProposalInfo(Struct, frozen=True):
+    """One proposal of the queue."""
+
+    id: str
+    state: ProposalState
+    when: datetime
+    model: str
+    changes: int
+    dropped: int
+    added: int
+    inputs: tuple[str, ...]
+    failed_checks: int
+    rebuild: bool = False
+
+
+class Proposal(Struct, frozen=True):
+    """A candidate for MEMORY.md, and everything needed to judge it."""
+
+    info: ProposalInfo
+    base: str
+    candidate: str
+    checks: tuple[Check, ...]
+    changes: tuple[Change, ...]
+    decisions: tuple[Decision, ...] = ()
+    raw: str = ""
+    base_changed: bool = False
+    note: str = ""
+
+
+class Preview(Struct, frozen=True):
+    """What apply would write now. `touched` are 1-based lines that differ from the file now."""
+
+    text: str
+    touched: tuple[int, ...]
+    undecided: int
+    accepted: int
+    rejected: int
+
+
+class Applied(Struct, frozen=True):
+    """What an apply, save, restore or undo wrote. `version` is the new one."""
+
+    version: int
+    proposal: str = ""
+    state: str = ""
+    added: int = 0
+    dropped: int = 0
+    left_waiting: int = 0
+
+
+class Provenance(Struct, frozen=True):
+    """Why a line of MEMORY.md is there. `broken` says in a sentence what could not be found."""
+
+    line: int
+    text: str
+    since: Version | None
+    sources: tuple[Source, ...]
+    broken: str = ""
+
+
+# ---------------------------------------------------------------------------- search
+
+Layer = Literal["memory", "history", "daily", "sessions", "evicted"]
+LAYERS: tuple[Layer, ...] = ("memory", "history", "daily", "sessions", "evicted")
+SearchMode = Literal["auto", "words", "natural", "literal"]
+
+
+class Query(Struct, frozen=True):
+    """What a person or a model asked for. `text` may hold filters; `layers` empty means all."""
+
+    text: str
+    mode: SearchMode = "auto"
+    layers: frozenset[Layer] = frozenset()
+    limit: int = 200
+    newest_first: bool = False
+
+
+class Span(Struct, frozen=True):
+    """A marked stretch of a hit's text, in code points."""
+
+    start: int
+    end: int
+
+
+class Hit(Struct, frozen=True):
+    """One found line or session entry. `score`: larger is better."""
+
+    layer: Layer
+    path: str
+    line: int
+    text: str
+    spans: tuple[Span, ...]
+    score: float
+    when: datetime | None = None
+    session_id: str = ""
+    entry_id: str = ""
+    role: str = ""
+    tool: str = ""
+
+
+class SearchResult(Struct, frozen=True):
+    """Hits, how many there are in all per layer, the mode that answered, and why there are none."""
+
+    hits: tuple[Hit, ...]
+    total: int
+    counts: dict[str, int]
+    mode: SearchMode
+    reason: str = ""
+    seconds: float = 0.0
+    complete: bool = True
+
+
+class IndexState(Struct, frozen=True):
+    """`state`: building, ready, stale, unavailable. `done` of `total` files while building."""
+
+    state: str
+    done: int = 0
+    total: int = 0
+    note: str = ""
+
+
+# ---------------------------------------------------------------------------- evicted results
+
+
+class EvictedInfo(Struct, frozen=True):
+    """One result put aside. `state`: present, missing, orphan."""
+
+    path: str
+    tool: str
+    session_id: str
+    session_title: str
+    entry_id: str
+    chars: int
+    bytes: int
+    when: datetime | None
+    state: str = "present"
+
+
+class TextPage(Struct, frozen=True):
+    """Characters `start` to `end` of a text of `total` characters. Pages join to the original."""
+
+    text: str
+    start: int
+    end: int
+    total: int
+
+
+# ---------------------------------------------------------------------------- jobs, status
+
+
+class JobInfo(Struct, frozen=True):
+    """One piece of detached work. `kind`: flush, consolidate, archive, prune, reindex, compact.
+
+    `state`: waiting, running, done, failed, skipped, cancelled. `trigger` says in words what
+    asked for it. `reason` is a sentence for everything that is not done.
+    """
+
+    id: str
+    kind: str
+    trigger: str
+    state: str
+    queued: datetime
+    started: datetime | None = None
+    ended: datetime | None = None
+    session_id: str = ""
+    reason: str = ""
+    remedy: str = ""
+    done: int = 0
+    total: int = 0
+    result: str = ""
+    target: str = ""
+
+
+class ModelCall(Struct, frozen=True):
+    """One model call of the memory pipeline, as `runs.jsonl` keeps it."""
+
+    run: str
+    step: str
+    model: str
+    when: datetime
+    seconds: float
+    prompt: str
+    answer: str
+    usage: Usage = Usage()
+    error: str = ""
+
+
+class ModelStatus(Struct, frozen=True):
+    """The chat model. `state`: unset, loading, ready, failed. `host` is "" for the built-in one."""
+
+    name: str
+    state: str
+    window: Window
+    host: str = ""
+    fit_for_memory: bool = False
+    note: str = ""
+    key_source: str = ""
+
+
+class Status(Struct, frozen=True):
+    """What the status line shows."""
+
+    workspace: str
+    name: str
+    model: ModelStatus
+    running: tuple[JobInfo, ...]
+    waiting: int
+    reviews: int
+    index: IndexState
+    read_only: bool = False
+    curator: str = "llm"
+
+
+class Finding(Struct, frozen=True):
+    """One thing `doctor` found. `severity`: error, warning, note."""
+
+    severity: str
+    where: str
+    what: str
+    remedy: str = ""
