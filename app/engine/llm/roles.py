@@ -1,0 +1,98 @@
+"""Which model does what: names of the settings resolved to endpoints.
+
+A role (chat, memory, compaction) holds a name: `builtin`, the name of a configured endpoint, or
+`provider:model` for another model behind one. An empty memory or compaction role is the chat model.
+Endpoints are made on first use and closed together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.engine.config import Config, at_least, setting, text_or_none, yes_no
+from app.engine.errors import ConfigError
+from app.engine.llm.endpoint import Endpoint
+
+BUILTIN = "builtin"
+
+
+def _url(value: Any) -> str:
+    good = isinstance(value, str) and value.startswith(("http://", "https://"))
+    return "" if good else "must be an address that begins with http:// or https://"
+
+
+@dataclass(frozen=True)
+class EndpointSettings(Config):
+    """One server a person entered. `window` 0 asks the server."""
+
+    url: str = setting("http://127.0.0.1:11434/v1", _url, "Address of the server, up to /v1.")
+    model: str = setting("", text_or_none, "The model's name as the server knows it.")
+    window: int = setting(0, at_least(0), "Context window; 0 asks the server.", "tokens")
+    trust_with_memory: bool = setting(False, yes_no, "Let this model write memory proposals.")
+
+
+@dataclass(frozen=True)
+class RoleSettings(Config):
+    """Who does what. Empty memory and compaction follow chat."""
+
+    chat: str = setting(BUILTIN, text_or_none, "Answers in the chat.")
+    memory: str = setting("", text_or_none, "Extracts facts and proposes changes.")
+    compaction: str = setting("", text_or_none, "Summarises long sessions.")
+
+
+Make = Callable[[str, EndpointSettings], Endpoint]
+
+
+class Endpoints:
+    """Endpoints by name. `make` builds one for a server, `embedded` the built-in model's."""
+
+    def __init__(
+        self,
+        servers: Mapping[str, EndpointSettings],
+        roles: RoleSettings,
+        make: Make,
+        embedded: Callable[[], Endpoint],
+    ) -> None:
+        self.servers = dict(servers)
+        self.roles = roles
+        self._make = make
+        self._embedded = embedded
+        self._made: dict[str, Endpoint] = {}
+
+    def resolve(self, name: str) -> Endpoint:
+        """The endpoint of a name. Raises `ConfigError` naming what is configured."""
+        if name not in self._made:
+            self._made[name] = self._build(name)
+        return self._made[name]
+
+    def _build(self, name: str) -> Endpoint:
+        if name == BUILTIN:
+            return self._embedded()
+        provider, _, model = name.partition(":")
+        server = self.servers.get(name) or self.servers.get(provider)
+        if server is None:
+            known = ", ".join([BUILTIN, *self.servers])
+            raise ConfigError(
+                f"No model is configured under the name {name!r}.", f"Choose one of: {known}."
+            )
+        if name not in self.servers and model:
+            server = server.replace(model=model)
+        return self._make(name, server)
+
+    def role(self, role: str, override: Any = None) -> Endpoint:
+        """The endpoint of a role; `override` is a name or an endpoint object and wins."""
+        if override is not None and not isinstance(override, str):
+            return override
+        name = override or getattr(self.roles, role) or self.roles.chat
+        return self.resolve(name)
+
+    def use(self, name: str, endpoint: Endpoint) -> None:
+        """Put a ready endpoint under a name (an embedding program's own model, a scripted one)."""
+        self._made[name] = endpoint
+
+    async def close(self) -> None:
+        made, self._made = list(self._made.values()), {}
+        for endpoint in made:
+            await endpoint.close()
