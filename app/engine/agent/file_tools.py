@@ -58,11 +58,11 @@ class FileTools:
         if end < len(part):
             more = f"offset={offset}"
             more += f", limit={limit}" if limit > 0 else ""
-            return f"{page}{MORE}characters {start} to {end} of {len(part)}; go on with {more}, charOffset={end}]"
+            place = f"characters {start} to {end} of {len(part)}"
+            return f"{page}{MORE}{place}; go on with {more}, charOffset={end}]"
         if limit > 0 and offset - 1 + len(chosen) < len(lines):
-            return (
-                f"{page}{MORE}{len(lines)} lines in all; go on with offset={offset + len(chosen)}]"
-            )
+            following = offset + len(chosen)
+            return f"{page}{MORE}{len(lines)} lines in all; go on with offset={following}]"
         return page
 
     def list_files(self, arguments: dict[str, Any]) -> str:
@@ -123,9 +123,7 @@ class FileTools:
         target = self._writable(path)
         text = self._text_of(target, path)
         if not old or text.count(old) != 1:
-            raise ToolFailed(
-                f"The old text must occur exactly once; it occurs {text.count(old)} times."
-            )
+            raise ToolFailed(f"The old text must occur exactly once, not {text.count(old)} times.")
         write_atomic(target, text.replace(old, new).encode("utf-8", "replace"))
         self._tell(target)
         return f"Changed: {path}."
@@ -197,7 +195,7 @@ def bounded(rows: list[str], most: int = MOST_LISTED) -> str:
 
 
 def file_tools(files: FileTools) -> list[Tool]:
-    """`read_file`, `list_files`, `glob_files`, `grep_files`; `write_file`, `edit_file` ask first."""
+    """The six file tools; `write_file` and `edit_file` ask first."""
 
     def threaded(work: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], Any]:
         async def run(arguments: dict[str, Any]) -> str:
