@@ -1,0 +1,148 @@
+"""What a command is, how it is found, run, and how its failures become sentences."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.engine.errors import ModelError, UserError
+
+DONE, DID_NOT_HAPPEN, USAGE, NO_WORKSPACE, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+# name -> the module that holds it; modules are imported when their command is asked for.
+COMMANDS: dict[str, str] = {
+    **dict.fromkeys(("init", "chat", "sessions", "show", "context", "compact", "flush"), "talk"),
+    **dict.fromkeys(("consolidate", "proposals", "review", "history"), "curate"),
+    **dict.fromkeys(("diff", "restore", "why"), "curate"),
+    **dict.fromkeys(("search", "index", "evicted", "maintain", "doctor"), "keep"),
+    **dict.fromkeys(("export", "models", "tour"), "keep"),
+}
+
+
+@dataclass(frozen=True)
+class Command:
+    """One row: what it is called, what it does, its arguments, and how it runs.
+
+    `work` takes the parsed arguments and a `Printer` and returns an exit code. A command without
+    `workspace` opens none.
+    """
+
+    name: str
+    help: str
+    work: Callable[[argparse.Namespace, Printer], Awaitable[int]]
+    arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None
+    workspace: bool = True
+
+
+class Printer:
+    """Where output goes: people's text, or one JSON document. Remarks go to stderr."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def text(self, line: str = "") -> None:
+        if not self.as_json:
+            sys.stdout.write(line + "\n")
+
+    def fragment(self, text: str) -> None:
+        """A piece of a streamed reply, shown at once."""
+        if not self.as_json:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+    def data(self, value: Any) -> None:
+        """The JSON document of the command."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+
+    def row(self, value: Any) -> None:
+        """One line of JSON Lines."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+
+    def remark(self, line: str) -> None:
+        sys.stderr.write(line + "\n")
+
+
+def find(name: str) -> Command:
+    """The command of a name; its module is imported now."""
+    module = importlib.import_module(f"app.cli.{COMMANDS[name]}")
+    return next(c for c in module.ROWS if c.name == name)
+
+
+def parser_for(command: Command) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(f"palimpsest {command.name}", description=command.help)
+    if command.workspace:
+        parser.add_argument(
+            "workspace",
+            metavar="WORKSPACE",
+            nargs="?" if os.environ.get("PALIMPSEST_WORKSPACE") else None,
+            default=os.environ.get("PALIMPSEST_WORKSPACE"),
+            type=Path,
+            help="the workspace's folder",
+        )
+    command.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    return parser
+
+
+def overview() -> str:
+    lines = ["palimpsest [WORKSPACE]            opens the window", "palimpsest COMMAND --help", ""]
+    lines += [f"  {name:<12}{find(name).help}" for name in COMMANDS]
+    return "\n".join(lines)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; the exit code. A broken pipe on stdout is silence."""
+    from app import __version__
+
+    if arguments[0] in ("-h", "--help"):
+        sys.stdout.write(overview() + "\n")
+        return DONE
+    if arguments[0] == "--version":
+        sys.stdout.write(f"palimpsest {__version__}\n")
+        return DONE
+    command = find(arguments[0])
+    try:
+        options = parser_for(command).parse_args(arguments[1:])
+    except SystemExit as stop:
+        return USAGE if stop.code else DONE
+    try:
+        return asyncio.run(_work(command, options))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away; nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+
+
+async def _work(command: Command, options: argparse.Namespace) -> int:
+    try:
+        return await command.work(options, Printer(options.json))
+    except UserError as error:
+        sys.stderr.write(f"{error} {error.remedy}".strip() + "\n")
+        return exit_code(error)
+
+
+def exit_code(error: UserError) -> int:
+    """The exit code that fits an error's kind."""
+    if isinstance(error, ModelError):
+        return MODEL_FAILED
+    if isinstance(error, NoWorkspace):
+        return NO_WORKSPACE
+    return DID_NOT_HAPPEN
+
+
+class NoWorkspace(UserError):
+    """The folder is not a workspace."""
+
+    remedy = "Make one with: palimpsest init FOLDER"

@@ -1,0 +1,193 @@
+"""Commands about conversations: init, chat, sessions, show, context, compact, flush."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, Command, Printer
+from app.cli.opened import opened, wait_for_job
+from app.engine.events import Event, TurnEvent
+from app.engine.records import CompactionReport, SessionInfo, TranscriptItem
+
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
+
+
+async def init(options: argparse.Namespace, out: Printer) -> int:
+    from app.engine.engine import Engine
+
+    paths = await Engine.make(options.workspace, here=options.here)
+    out.text(f"Made a workspace in {options.workspace}.")
+    out.data({"workspace": str(options.workspace), "paths": paths})
+    return DONE
+
+
+async def chat(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        session_id = await _chosen_session(engine, options)
+
+        def show(event: Event) -> None:
+            if isinstance(event, TurnEvent) and event.kind == "text":
+                out.fragment(event.text)
+
+        end = engine.events.subscribe(show)
+        result = await engine.do.send(session_id, options.message)
+        end()
+        out.text()
+        if not options.no_wait:
+            await engine.drain()
+        jobs = [job for job in await engine.ask.jobs() if job.session_id == session_id]
+        if result.state == "failed":
+            out.remark(f"{result.error} {result.remedy}".strip())
+        out.data({
+            "session": session_id,
+            "reply": result.reply,
+            "tool_calls": [msgspec.to_builtins(call) for call in result.calls],
+            "usage": msgspec.to_builtins(result.usage),
+            "jobs": [msgspec.to_builtins(job) for job in jobs],
+        })  # fmt: skip
+        return DONE if result.state == "finished" else MODEL_FAILED
+
+
+async def _chosen_session(engine: Engine, options: argparse.Namespace) -> str:
+    if options.session:
+        return options.session
+    known = [] if options.new else await engine.ask.sessions()
+    return known[0].id if known else await engine.do.new_session()
+
+
+def session_row(info: SessionInfo) -> dict[str, object]:
+    return {
+        "id": info.id, "title": info.title, "first": info.first, "last": info.last,
+        "entries": info.entries, "bytes": info.bytes, "compactions": info.compactions,
+    }  # fmt: skip
+
+
+async def sessions(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        known = await engine.ask.sessions()
+        for one in known:
+            last = one.last.astimezone().strftime("%Y-%m-%d %H:%M") if one.last else "-"
+            out.text(f"{last}  {one.id:<12}  {one.messages:>5} messages  {one.title}")
+        if not known:
+            out.text("There are no sessions yet.")
+        out.data([session_row(one) for one in known])
+        return DONE
+
+
+def readable(item: TranscriptItem) -> str:
+    """One transcript item as a paragraph."""
+    when = item.when.astimezone().strftime("%H:%M:%S") if item.when else "--:--:--"
+    if item.kind == "tool":
+        result = "(no result)" if item.result is None else item.result
+        return f"{when} [{item.seq}] {item.tool} {item.arguments}\n    {result[:2_000]}"
+    return f"{when} [{item.seq}] {item.kind}: {item.text}"
+
+
+async def show(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        first, last = options.first or 0, options.last
+        for item in await engine.ask.transcript(options.session, limit=1_000_000):
+            if item.seq < first or (last is not None and item.seq > last):
+                continue
+            out.text(readable(item))
+            out.row(msgspec.to_builtins(item))
+        return DONE
+
+
+async def context(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        view = await engine.ask.context(options.session)
+        for part in view.parts:
+            out.text(f"--- {part.kind} ({part.role}), {part.tokens} tokens {part.note}".rstrip())
+            out.text(part.text)
+        out.text(f"--- {view.total} of {view.window.tokens} tokens ({view.window.source})")
+        out.data({
+            "parts": [
+                {"kind": p.kind, "role": p.role, "tokens": p.tokens, "text": p.text}
+                for p in view.parts
+            ],
+            "total": view.total,
+            "window": view.window.tokens,
+            "window_source": view.window.source,
+            "thresholds": view.thresholds,
+        })  # fmt: skip
+        return DONE
+
+
+def compaction_row(report: CompactionReport) -> dict[str, object]:
+    return {
+        "cut": report.covered, "covered": report.covered, "kept": report.kept,
+        "before": report.before, "after": report.after, "unflushed": report.unflushed,
+        "dry_run": report.dry_run, "reason": report.reason,
+    }  # fmt: skip
+
+
+async def compact(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        if options.dry_run:
+            report = await engine.ask.compaction_preview(options.session)
+        else:
+            report = await engine.do.compact(options.session)
+        verb = "would be summarised" if report.dry_run else "summarised"
+        out.text(
+            f"{report.covered} messages {verb}, {report.kept} kept,"
+            f" {report.before} to {report.after} tokens. {report.reason}".rstrip()
+        )
+        out.data(compaction_row(report))
+        return DONE if report.covered or report.dry_run else DID_NOT_HAPPEN
+
+
+async def flush(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        job = await wait_for_job(engine, await engine.do.flush(options.session))
+        out.text(job.result or job.reason or job.state)
+        out.data({"state": job.state, "section": job.target, "result": job.result})
+        return DONE if job.state == "done" else MODEL_FAILED
+
+
+def _session(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="the session's id")
+
+
+def _show(parser: argparse.ArgumentParser) -> None:
+    _session(parser)
+    parser.add_argument("--from", dest="first", type=int, metavar="N", help="first entry")
+    parser.add_argument("--to", dest="last", type=int, metavar="N", help="last entry")
+
+
+def _compact(parser: argparse.ArgumentParser) -> None:
+    _session(parser)
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen")
+
+
+def _chat(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-m", "--message", required=True, metavar="TEXT", help="what to say")
+    parser.add_argument("--session", metavar="ID", help="go on with this session")
+    parser.add_argument("--new", action="store_true", help="begin a new session")
+    parser.add_argument("--endpoint", metavar="URL", help="address of an OpenAI-like server")
+    parser.add_argument("--model", metavar="NAME", help="the model's name")
+    parser.add_argument(
+        "--strategy", choices=("basic", "compact", "background"), help="how much memory does"
+    )
+    parser.add_argument("--no-memory", action="store_true", help="no extraction, no memory tools")
+    parser.add_argument("--no-wait", action="store_true", help="leave the jobs for later")
+
+
+ROWS = [
+    Command(
+        "init",
+        "Make a workspace.",
+        init,
+        lambda p: p.add_argument("--here", action="store_true", help="also in a folder with files"),
+    ),
+    Command("chat", "Say one thing and stream the reply.", chat, _chat),
+    Command("sessions", "List the conversations.", sessions),
+    Command("show", "Print the log of a conversation.", show, _show),
+    Command("context", "Print exactly what would be sent next.", context, _session),
+    Command("compact", "Summarise the older part of a conversation now.", compact, _compact),
+    Command("flush", "Write facts of a conversation to today's log.", flush, _session),
+]
