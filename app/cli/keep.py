@@ -1,0 +1,184 @@
+"""Commands about the rest: search, index, evicted, maintain, doctor, export, models, tour."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from app.cli.command import DID_NOT_HAPPEN, DONE, USAGE, Command, Printer
+from app.cli.opened import opened, wait_for_job
+from app.cli.talk import readable
+from app.engine.records import LAYERS, EvictedInfo, Hit, Layer, Query, SearchMode
+
+
+def hit_row(hit: Hit) -> dict[str, Any]:
+    return {
+        "layer": hit.layer, "path": hit.path, "line": hit.line, "session": hit.session_id,
+        "entry": hit.entry_id, "when": hit.when, "text": hit.text, "score": hit.score,
+        "spans": [[span.start, span.end] for span in hit.spans],
+    }  # fmt: skip
+
+
+async def search(options: argparse.Namespace, out: Printer) -> int:
+    layers = frozenset(options.layers.split(",")) if options.layers else frozenset[str]()
+    if unknown := layers - set(LAYERS):
+        out.remark(f"There is no layer {min(unknown)!r}; layers are {', '.join(LAYERS)}.")
+        return USAGE
+    mode: SearchMode = "natural" if options.natural else "auto"
+    query = Query(options.query, mode, cast("frozenset[Layer]", layers), options.limit)
+    async with opened(options) as engine:
+        await engine.index_ready()
+        found = await engine.ask.search(query)
+        for hit in found.hits:
+            out.text(f"{hit.path}#{hit.line}: {hit.text.strip()}")
+        out.text(found.reason if not found.hits else f"{found.total} hits ({found.mode})")
+        out.data({
+            "hits": [hit_row(hit) for hit in found.hits],
+            "total": found.total,
+            "mode": found.mode,
+            "reason": found.reason,
+        })  # fmt: skip
+        return DONE
+
+
+async def index(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        job = await wait_for_job(engine, await engine.do.reindex(rebuild=options.rebuild))
+        out.text(job.result or job.reason)
+        seconds = (job.ended - job.started).total_seconds() if job.ended and job.started else 0.0
+        out.data({"state": job.state, "files": job.done, "seconds": seconds, "result": job.result})
+        return DONE if job.state == "done" else DID_NOT_HAPPEN
+
+
+def evicted_row(one: EvictedInfo) -> dict[str, Any]:
+    return {
+        "path": one.path, "tool": one.tool, "session": one.session_id,
+        "bytes": one.bytes, "state": one.state,
+    }  # fmt: skip
+
+
+async def evicted(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        known = await engine.ask.evicted()
+        if options.orphans:
+            known = [one for one in known if one.state == "orphan"]
+        for one in known:
+            out.text(f"{one.bytes:>12}  {one.state:<8} {one.tool:<16} {one.path}")
+        if not known:
+            out.text("Nothing was put aside.")
+        out.data([evicted_row(one) for one in known])
+        return DONE
+
+
+async def maintain(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        if options.dry_run:
+            rows = await engine.ask.retention_preview()
+            for row in rows:
+                out.text(f"{row.rule}: {row.path}, {row.age_days} days old")
+            out.text("Nothing would move." if not rows else f"{len(rows)} would move.")
+            out.data([msgspec.to_builtins(row) for row in rows])
+            return DONE
+        job = await wait_for_job(engine, await engine.do.maintain())
+        out.text(job.result or job.reason)
+        out.data({"state": job.state, "result": job.result, "reason": job.reason})
+        return DONE if job.state == "done" else DID_NOT_HAPPEN
+
+
+async def doctor(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        findings = await engine.ask.doctor()
+        for one in findings:
+            out.text(f"{one.severity}: {one.where}: {one.what} {one.remedy}".rstrip())
+        if not findings:
+            out.text("All is well.")
+        out.data({"findings": [msgspec.to_builtins(one) for one in findings]})
+        return DID_NOT_HAPPEN if any(one.severity == "error" for one in findings) else DONE
+
+
+async def export(options: argparse.Namespace, out: Printer) -> int:
+    async with opened(options) as engine:
+        known = await engine.ask.sessions()
+        chosen = [s for s in known if options.session in (None, s.id)]
+        if not chosen:
+            out.remark(f"There is no session {options.session!r}.")
+            return DID_NOT_HAPPEN
+        for one in chosen:
+            items = await engine.ask.transcript(one.id, limit=1_000_000)
+            if options.format == "md":
+                sys.stdout.write(f"# {one.title}\n\n")
+                sys.stdout.write("\n\n".join(readable(item) for item in items) + "\n\n")
+            else:
+                for item in items:
+                    line = msgspec.json.encode(item).decode()
+                    sys.stdout.write(line + "\n")
+        return DONE
+
+
+async def models(options: argparse.Namespace, out: Printer) -> int:
+    from app.startup import known_models
+
+    rows = await known_models(options.endpoint or os.environ.get("PALIMPSEST_ENDPOINT"))
+    for row in rows:
+        out.text(f"{row['name']:<32} {row['window']:>8} tokens ({row['source']})  {row['server']}")
+    if not rows:
+        out.text("No server answered. Start one, or name it with --endpoint URL.")
+    out.data(rows)
+    return DONE
+
+
+async def tour(options: argparse.Namespace, out: Printer) -> int:
+    out.remark("The tour needs a window of its own.")
+    return USAGE
+
+
+def _search(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", metavar="QUERY", help="words, a question, or filters")
+    parser.add_argument("--in", dest="layers", metavar="LAYER,LAYER", help=", ".join(LAYERS))
+    parser.add_argument("--natural", action="store_true", help="any word may match")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="most hits shown")
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", nargs="?", help="one session (all)")
+    parser.add_argument("--format", choices=("md", "jsonl"), default="md")
+
+
+def _tour(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="for the pictures")
+
+
+def _endpoint(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--endpoint", metavar="URL", help="address of a server")
+
+
+ROWS = [
+    Command("search", "Find anything the agent ever knew.", search, _search),
+    Command(
+        "index",
+        "Bring the search index up to date.",
+        index,
+        lambda p: p.add_argument("--rebuild", action="store_true", help="make it anew"),
+    ),
+    Command(
+        "evicted",
+        "List tool results that were put aside.",
+        evicted,
+        lambda p: p.add_argument("--orphans", action="store_true", help="only those nobody names"),
+    ),
+    Command(
+        "maintain",
+        "Archive, consolidate, prune, re-index.",
+        maintain,
+        lambda p: p.add_argument("--dry-run", action="store_true", help="say what would move"),
+    ),
+    Command("doctor", "Check files, index, history and model.", doctor),
+    Command("export", "Write conversations out.", export, _export),
+    Command("models", "List servers and their models.", models, _endpoint, workspace=False),
+    Command("tour", "Drive the window and take pictures.", tour, _tour, workspace=False),
+]
