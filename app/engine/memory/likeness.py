@@ -1,0 +1,61 @@
+"""How alike two lines are: content words, containment, and the specifics a line holds.
+
+Words are Latin-script runs without the commonest function words; Chinese, Japanese and Korean runs
+count as overlapping pairs of characters. Pure; nothing here ever asks a model.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from app.engine.memory.outline import body
+
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_RUN = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:['’][^\W\d_]+)?")
+_IS_CJK = re.compile(rf"[{CJK}]")
+_FUNCTION_WORDS = (
+    "a an the and or of to in on at is are was were be been by for from with as it its this that "
+    "these those his her their they he she we you i has have had will would can do does did "
+    "user users"
+)  # never "no" and "not": they turn a fact around
+_STOP = frozenset(_FUNCTION_WORDS.split(" "))
+_DATE = re.compile(r"\d{4}[-/.年]\d{1,2}(?:[-/.月]\d{1,2}日?)?")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_PATH = re.compile(r"(?:~|\.{0,2})/[\w./-]+|\b[\w-]+(?:/[\w.-]+)+|\b[\w-]+\.[A-Za-z]{1,5}\b")
+_NAME = re.compile(r"(?<![.!?。！？]\s)(?<!^)\b[A-ZÀ-Þ][\w'’-]+")
+
+
+@lru_cache(maxsize=65_536)
+def words(text: str) -> frozenset[str]:
+    """The content words of a text; of a text without any, all its words."""
+    found: set[str] = set()
+    for match in _RUN.finditer(unicodedata.normalize("NFKC", body(text)).casefold()):
+        run = match.group()
+        if _IS_CJK.match(run):
+            found.update(run[i : i + 2] for i in range(max(1, len(run) - 1)))
+        else:
+            found.add(run)
+    return frozenset(found - _STOP) or frozenset(found)
+
+
+def contained(part: frozenset[str], whole: frozenset[str]) -> float:
+    """The share of the words of `part` that `whole` holds too: 0 to 1; 0 for no words."""
+    return len(part & whole) / len(part) if part else 0.0
+
+
+def share(one: frozenset[str], other: frozenset[str]) -> float:
+    """Words in common as a share of all: 0 to 1."""
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0
+
+
+def specifics(text: str) -> frozenset[str]:
+    """Names, numbers, dates and paths of a line, case folded where case carries nothing."""
+    plain = unicodedata.normalize("NFKC", body(text))
+    found = {m.group() for m in _DATE.finditer(plain)}
+    found.update(m.group() for m in _NUMBER.finditer(plain))
+    found.update(m.group().rstrip(".").casefold() for m in _PATH.finditer(plain))
+    found.update(m.group().casefold() for m in _NAME.finditer(plain))
+    return frozenset(found)

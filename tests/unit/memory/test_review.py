@@ -1,0 +1,149 @@
+"""Decisions become text exactly; a hand edit made meanwhile survives."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.engine.memory.diff import changes, difference
+from app.engine.memory.review import (
+    accept_all,
+    carried,
+    marked,
+    merge,
+    preview,
+    resolve,
+    resolved,
+)
+from app.engine.records import Decision
+
+LINE = st.sampled_from(
+    [
+        "", "- Ines likes green tea", "- Ines likes black tea", "- Bo lives in Porto",
+        "- Bo lives in Porto and works at Acme", "- Bo works at Acme", "## People", "## Persons",
+        "# Memory", "```", "```py", "text alone", "  continued", "| a | b |", "<!-- c -->",
+        "- 用户的数据库迁移定在6月", "- 数据库迁移改到7月", "- x\r", "\t", "1. one",
+        "- one two three four",
+    ]
+)  # fmt: skip
+TEXT = st.one_of(st.lists(LINE, max_size=14).map("\n".join), st.text(max_size=60))
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXT, TEXT)
+def test_accepting_all_gives_the_candidate_and_rejecting_all_the_base(base: str, new: str) -> None:
+    found = changes(base, new)
+    assert resolve(base, new, found, accept_all(found)) == new
+    assert resolve(base, new, found, [Decision(c.n, "reject") for c in found]) == base
+    assert resolve(base, new, found, []) == base
+    assert [c.n for c in found] == list(range(1, len(found) + 1))
+    assert bool(found) == (base != new)
+
+
+@st.composite
+def _two_versions(draw: st.DrawFn) -> tuple[str, str]:
+    """Texts whose every line is unlike any other, so that one can tell whose a line is."""
+    names = draw(st.lists(st.sampled_from(range(40)), unique=True, max_size=16))
+    base = [f"- fact number {k} about place{k}" for k in names]
+    new = list(base)
+    for step, k in enumerate(draw(st.lists(st.integers(0, 60), max_size=10))):
+        at = k % (len(new) + 1)
+        match k % 4:
+            case 0:
+                new.insert(at, f"- fresh{step} item{step} text{k}")
+            case 1 if at < len(new):
+                new.pop(at)
+            case 2 if at < len(new):
+                new[at] = f"{new[at]} changed{step}"
+            case _ if at < len(new):
+                new.append(new.pop(at))
+    return "\n".join(base), "\n".join(new)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_two_versions(), st.integers(0, 2**16))
+def test_a_mixture_holds_what_was_accepted_and_nothing_that_was_rejected(
+    texts: tuple[str, str], bits: int
+) -> None:
+    base, new = texts
+    found = changes(base, new)
+    decided = [Decision(c.n, "accept" if bits >> c.n % 16 & 1 else "reject") for c in found]
+    lines = resolve(base, new, found, decided).split("\n")
+    untouched = set(base.split("\n")) - {line for c in found for line in c.before} - {""}
+    assert untouched <= set(lines)
+    for change, decision in zip(found, decided, strict=True):
+        kept, gone = change.after, change.before
+        if decision.verdict == "reject":
+            kept, gone = gone, kept
+        assert set(kept) <= set(lines)
+        assert not (set(gone) - set(kept)) & set(lines)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_two_versions(), st.lists(st.integers(0, 15), max_size=3))
+def test_a_hand_edit_survives_the_merge_of_a_proposal(
+    texts: tuple[str, str], places: list[int]
+) -> None:
+    base, new = texts
+    now = base.split("\n")
+    for k, place in enumerate(places):
+        now.insert(place % (len(now) + 1), f"- by hand {k} zebra{k}")
+    hand = "\n".join(now)
+    merged = merge(base, new, hand)
+    for k in range(len(places)):
+        assert f"- by hand {k} zebra{k}" in merged.text.split("\n")
+    if not merged.ours and not merged.result:
+        assert set(new.split("\n")) <= set(merged.text.split("\n"))
+    found = marked(difference(hand, merged.text), merged)
+    assert resolved(found, []) == hand
+
+
+def test_the_words_of_a_person_take_the_place_of_a_change() -> None:
+    base, new = "# M\n- likes tea\n- b\n", "# M\n- likes green tea\n- b\n"
+    found = changes(base, new)
+    text = resolve(base, new, found, [Decision(1, "accept", text="- likes white tea")])
+    assert text == "# M\n- likes white tea\n- b\n"
+
+
+def test_a_merge_is_one_decision_and_rejecting_it_brings_back_every_line() -> None:
+    base = "- Bo lives in Porto\n- something else entirely\n- Bo works at Acme\n"
+    new = "- Bo lives in Porto and works at Acme\n- something else entirely\n"
+    found = changes(base, new)
+    assert [(c.kind, c.before) for c in found] == [
+        ("merged", ("- Bo lives in Porto", "- Bo works at Acme"))
+    ]
+    assert resolve(base, new, found, [Decision(1, "reject")]) == base
+
+
+def test_the_preview_counts_what_is_decided_and_names_the_lines_it_would_touch() -> None:
+    base, new = "- a one\n- b two\n", "- a one\n- c three and more\n- b two\n- d four is new\n"
+    diff = difference(base, new)
+    shown = preview(base, diff, [Decision(2, "accept")])
+    assert shown.text == "- a one\n- b two\n- d four is new\n"
+    assert shown.touched == (3,)
+    assert (shown.accepted, shown.rejected, shown.undecided) == (1, 0, 1)
+
+
+def test_both_sides_changing_one_line_is_a_conflict_and_an_older_yes_does_not_count() -> None:
+    base = "- the window is at 02:00\n- b two\n"
+    new = "- the window is at 03:00\n- b two\n- c three is new\n"
+    now = "- the window is at 04:00\n- b two\n"
+    merged = merge(base, new, now)
+    diff = marked(difference(now, merged.text), merged)
+    assert [(c.before, c.after, c.conflict) for c in diff.changes] == [
+        (("- the window is at 04:00",), ("- the window is at 03:00",), True),
+        ((), ("- c three is new",), False),
+    ]
+    old = changes(base, new)
+    assert carried(accept_all(old), old, diff.changes) == (Decision(2, "accept"),)
+
+
+def test_a_conflict_of_unlike_lines_is_still_one_decision() -> None:
+    base, new, now = "# M\n- likes tea\n", "# M\n- likes green tea\n", "# M\n- drinks milk only\n"
+    merged = merge(base, new, now)
+    diff = marked(difference(now, merged.text), merged)
+    assert [(c.kind, c.before, c.after, c.conflict) for c in diff.changes] == [
+        ("reworded", ("- drinks milk only",), ("- likes green tea",), True)
+    ]
+    assert resolved(diff, accept_all(diff.changes)) == new
+    assert resolved(diff, ()) == now
