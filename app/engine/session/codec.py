@@ -21,6 +21,7 @@ from app.engine.session.entries import (
     RawEntry,
     type_of,
 )
+from app.engine.workspace.files import well_formed
 
 RAW_KEPT = 2_000  # how much of a bad line is carried along to be shown
 
@@ -114,11 +115,7 @@ def _line(entry: Entry, body: dict[str, Any]) -> bytes:
 def clean(value: Any) -> Any:
     """The value with every lone surrogate in its texts replaced by U+FFFD; pairs are joined."""
     if isinstance(value, str):
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return value
+        return well_formed(value)
     if isinstance(value, dict):
         return {clean(k): clean(v) for k, v in cast("dict[Any, Any]", value).items()}
     if isinstance(value, list | tuple):

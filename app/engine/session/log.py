@@ -1,0 +1,305 @@
+"""One session's event log on disk: append-only, one writer, read line by line (specification 3.4).
+
+Invariants: lines end at byte 0x0A only; what was written is never changed; a torn last line is set
+aside in a side file before the next append, never glued to it and never lost; reading never writes.
+Everything here blocks: call it in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from app.engine.errors import StorageError, Unreadable, WorkspaceBusy
+from app.engine.session.codec import decode, encode
+from app.engine.session.entries import BadLine, Entry, Recovery
+from app.engine.workspace.files import (
+    BOM,
+    Held,
+    append_durable,
+    make_folder,
+    sync_folder,
+    try_lock,
+    write_atomic,
+)
+
+BLOCK = 1 << 18  # bytes read at once
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One entry (or bad line); its line begins at byte `offset`, the next one at `end`."""
+
+    offset: int
+    end: int
+    entry: Entry | BadLine
+
+
+class Log(Protocol):
+    """What a session needs of its storage; on disk (`SessionLog`) or in memory (`MemoryLog`)."""
+
+    def read(self, start: int = 0, after: int = 0) -> Iterator[Line]:
+        """Entries from a line's offset on, in order. A missing `seq` is filled in, counting on
+        from `after`."""
+        ...
+
+    def size(self) -> int:
+        """Where the next line would begin; 0 when nothing was ever written."""
+        ...
+
+    def prepare(self) -> list[Entry]:
+        """Become the writer and mend the tail; entries that say what was mended, to be appended."""
+        ...
+
+    def append(self, entries: Sequence[Entry]) -> list[Line]:
+        """Number and write entries durably, all or none; what is returned is what reading gives."""
+        ...
+
+    def sync(self) -> None:
+        """Force what was appended to the disk."""
+        ...
+
+    def close(self) -> None:
+        """Let the writer's lock go."""
+        ...
+
+
+class MemoryLog:
+    """A log that lives as long as the program (`disable_transcript`)."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+
+    def read(self, start: int = 0, after: int = 0) -> Iterator[Line]:
+        for n, line in enumerate(self._lines[start:], start):
+            yield Line(n, n + 1, numbered(decode(line), n + 1))
+
+    def size(self) -> int:
+        return len(self._lines)
+
+    def prepare(self) -> list[Entry]:
+        return []
+
+    def append(self, entries: Sequence[Entry]) -> list[Line]:
+        first = len(self._lines)
+        for n, entry in enumerate(entries, first + 1):
+            self._lines.append(encode(msgspec.structs.replace(entry, seq=n)))
+        return list(self.read(first))
+
+    def sync(self) -> None:
+        return
+
+    def close(self) -> None:
+        return
+
+
+class SessionLog:
+    """The `<id>.log.jsonl` of one session.
+
+    `fsync` is always, per_turn or never. The writer's lock (`lock_file`) is taken at the first
+    append and held until `close`; another process then gets `WorkspaceBusy`.
+    """
+
+    def __init__(self, path: Path, lock_file: Path | None = None, fsync: str = "always") -> None:
+        self.path = path
+        self.fsync = fsync
+        self._lock_file = lock_file or path.with_name(path.name + ".lock")
+        self._held: Held | None = None
+        self._seq = 0  # of the newest line; known once the writer has opened
+        self._end = -1  # size of the file after our last append
+        self._mended: list[Entry] = []
+
+    # ------------------------------------------------------------------ reading
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def size(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def read(self, start: int = 0, after: int = 0) -> Iterator[Line]:
+        """See `Log.read`; a missing file has no entries. Raises `Unreadable`."""
+        seq = after
+        for offset, raw, whole in raw_lines(self.path, start):
+            entry = numbered(decode_line(raw, whole), seq + 1)
+            seq = max(seq + 1, entry.seq)
+            yield Line(offset, offset + len(raw), entry)
+
+    # ------------------------------------------------------------------ writing
+
+    def prepare(self) -> list[Entry]:
+        """See `Log.prepare`. Raises `WorkspaceBusy` when another process writes this session."""
+        if self._held is None:
+            make_folder(self.path.parent)
+            self._held = try_lock(self._lock_file)
+            if self._held is None:
+                raise WorkspaceBusy("Another program is writing to this session.")
+            self._end = -1
+        if self._end != self.size():
+            torn = self._find_end()
+            if torn is not None:
+                self._set_aside(torn)
+            self._end = self.size()
+        return list(self._mended)
+
+    def append(self, entries: Sequence[Entry]) -> list[Line]:
+        """See `Log.append`. Raises `StorageError` (the file is then as before), `WorkspaceBusy`."""
+        mended = [m for m in self.prepare() if m.id not in {entry.id for entry in entries}]
+        lines = [
+            encode(msgspec.structs.replace(entry, seq=self._seq + n))
+            for n, entry in enumerate([*mended, *entries], 1)
+        ]
+        offset = append_durable(self.path, b"".join(lines), sync=self.fsync == "always")
+        made: list[Line] = []
+        for n, line in enumerate(lines, 1):
+            entry = numbered(decode(line), self._seq + n)
+            made.append(Line(offset, offset + len(line), entry))
+            offset += len(line)
+        self._seq += len(lines)
+        self._end = offset
+        self._mended.clear()
+        return made
+
+    def sync(self) -> None:
+        """With `per_turn`: force the turn to the disk. Otherwise there is nothing to do."""
+        if self.fsync != "per_turn" or not self.path.exists():
+            return
+        try:
+            with self.path.open("r+b") as file:
+                os.fsync(file.fileno())
+            sync_folder(self.path.parent)
+        except OSError as error:
+            raise StorageError(f"{self.path.name} could not be written.") from error
+
+    def close(self) -> None:
+        if self._held is not None:
+            self._held.release()
+            self._held = None
+
+    def _find_end(self) -> int | None:
+        """Learn the newest number from the end of the file; the offset of a torn last line."""
+        torn: int | None = None
+        bad = 0
+        for offset, raw, whole in raw_lines_backwards(self.path):
+            entry = decode_line(raw, whole)
+            if isinstance(entry, BadLine):
+                if entry.torn:
+                    torn = offset
+                else:
+                    bad += 1
+                continue
+            if not entry.seq:
+                break  # another writer's: count from the start
+            self._seq = entry.seq + bad
+            return torn
+        self._seq = max((n.entry.seq for n in self.read() if not _torn(n.entry)), default=0)
+        return torn
+
+    def _set_aside(self, offset: int) -> None:
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            stub = file.read()
+        side = self._side_file()
+        write_atomic(side, stub)
+        try:
+            with self.path.open("r+b") as file:
+                file.truncate(offset)
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StorageError(f"{self.path.name} could not be mended.") from error
+        reason = "The last line was cut off while it was written; it was set aside."
+        self._mended.append(
+            Recovery(id=f"recovery-{side.name}", file=side.name, bytes=len(stub), reason=reason)
+        )
+
+    def _side_file(self) -> Path:
+        stem = self.path.name.removesuffix(".jsonl")
+        n = 1
+        while (side := self.path.with_name(f"{stem}.torn-{n}")).exists():
+            n += 1
+        return side
+
+
+# ---------------------------------------------------------------------------- lines of a file
+
+
+def raw_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes, bool]]:
+    """Offset, bytes and wholeness of each line that is not blank; memory is one line at a time.
+
+    A line is whole when its newline is there. A byte order mark at the start is skipped.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise Unreadable(f"{path.name} cannot be read.", "Mend its permissions.") from error
+    with file:
+        file.seek(start)
+        offset = start
+        for line in file:  # binary: splits at 0x0A alone
+            body, at = line, offset
+            offset += len(line)
+            if at == 0 and body.startswith(BOM):
+                body, at = body[len(BOM) :], len(BOM)
+            if body.strip():
+                yield at, body, body.endswith(b"\n")
+
+
+def raw_lines_backwards(path: Path) -> Iterator[tuple[int, bytes, bool]]:
+    """As `raw_lines`, newest first, reading only as much of the file's end as is asked for."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        end = file.seek(0, os.SEEK_END)
+        rest: list[bytes] = []  # what is known of the line that began earlier, last piece first
+        while end > 0:
+            start = max(0, end - BLOCK)
+            file.seek(start)
+            pieces = file.read(end - start).split(b"\n")
+            at = end
+            for piece in reversed(pieces[1:]):
+                at -= len(piece)
+                yield from _gathered(at, piece, rest)
+                at -= 1
+                rest = [b"\n"]
+            rest.append(pieces[0])
+            end = start
+        yield from _gathered(0, b"", rest)
+
+
+def _gathered(at: int, head: bytes, rest: list[bytes]) -> Iterator[tuple[int, bytes, bool]]:
+    line = head + b"".join(reversed(rest))
+    if at == 0 and line.startswith(BOM):
+        line, at = line[len(BOM) :], len(BOM)
+    if line.strip():
+        yield at, line, line.endswith(b"\n")
+
+
+def decode_line(raw: bytes, whole: bool) -> Entry | BadLine:
+    """A line as it lies in the file; a bad one without its newline is `torn`."""
+    entry = decode(raw)
+    if isinstance(entry, BadLine) and not whole:
+        return msgspec.structs.replace(entry, torn=True)
+    return entry
+
+
+def _torn(entry: Entry | BadLine) -> bool:
+    return isinstance(entry, BadLine) and entry.torn
+
+
+def numbered(entry: Entry | BadLine, seq: int) -> Entry | BadLine:
+    """The entry with a number (and an id) where its line had none."""
+    if not entry.seq:
+        entry = msgspec.structs.replace(entry, seq=seq)
+    if isinstance(entry, Entry) and not entry.id:
+        entry = msgspec.structs.replace(entry, id=f"line-{entry.seq}")
+    return entry
