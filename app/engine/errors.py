@@ -6,6 +6,9 @@ do. Everything else that is raised is a bug. Model-side errors carry the numbers
 
 from __future__ import annotations
 
+import asyncio
+from typing import cast
+
 
 class UserError(Exception):
     """A failure a person can act on. `str(error)` is one sentence; `remedy` is another."""
@@ -110,3 +113,29 @@ class ModelUnavailable(ModelError):
 
 class Interrupted(Exception):
     """Work was interrupted on purpose. Never swallowed, also not when wrapped in another error."""
+
+
+def interruption(error: BaseException) -> BaseException | None:
+    """The cancellation or `Interrupted` an error is or stands for, anywhere in its causes.
+
+    Cycles are tolerated. A `TimeoutError` is a failure of its own: the cancellation behind it is
+    only how the time limit was carried out. Whoever finds one raises the outer error again.
+    """
+    seen: set[int] = set()
+    waiting: list[BaseException] = [error]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Interrupted | asyncio.CancelledError):
+            return one
+        if isinstance(one, TimeoutError):
+            continue
+        if one.__cause__ is not None:
+            waiting.append(one.__cause__)
+        elif one.__context__ is not None and not one.__suppress_context__:
+            waiting.append(one.__context__)
+        if isinstance(one, BaseExceptionGroup):
+            waiting.extend(cast("BaseExceptionGroup[BaseException]", one).exceptions)
+    return None

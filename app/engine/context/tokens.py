@@ -111,7 +111,7 @@ class Counter:
             known = self._seen.get(id(message))
         if known is not None:
             return known[1]
-        tokens = self._count(message)
+        tokens = self.uncached(message)
         with self._lock:
             self._seen[id(message)] = (message, tokens)
             if len(self._seen) > CACHED_MESSAGES:
@@ -125,7 +125,8 @@ class Counter:
         """Tokens of tool schemas, as the JSON that is sent for them. 0 for none."""
         return sum(self.text(msgspec.json.encode(tool).decode()) for tool in tools)
 
-    def _count(self, message: Message) -> int:
+    def uncached(self, message: Message) -> int:
+        """As `message`, for a message that is made for one request and then forgotten."""
         text = self.text
         tokens = MESSAGE + text(message.role) + text(message.name)
         tokens += text(message.content) + text(message.reasoning)
