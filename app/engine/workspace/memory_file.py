@@ -1,0 +1,277 @@
+"""MEMORY.md and its single writer; pins; the saved section.
+
+Idea: whoever wants to change the file (consolidation, `memory_save`, the editor, undo) goes through
+one `MemoryWriter`, which holds a lock between processes, compares what the caller had read, writes
+whole, and adds a version. Invariants: a file that cannot be read is never rewritten; a hand edit
+made elsewhere becomes a version of its own before ours; newline style, BOM and a link stay.
+Specification, sections 3.2, 3.7 and 10.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from app.engine.errors import BaseChanged, PathRefused, Unreadable
+from app.engine.records import FileState, Version
+from app.engine.workspace.confine import inside, same_file, write_target
+from app.engine.workspace.files import (
+    NO_FILE_SHA256,
+    decode,
+    encode,
+    lock,
+    read_bytes,
+    read_text,
+    well_formed,
+    write_atomic,
+)
+from app.engine.workspace.history import History
+from app.engine.workspace.layout import Layout
+from app.engine.workspace.secrets import mask
+
+SAVED_START = "<!-- palimpsest:saved -->"
+SAVED_END = "<!-- /palimpsest:saved -->"
+_MASKED_CAUSES = frozenset({"consolidation", "saved"})
+
+
+class MemoryFile(Struct, frozen=True):
+    """MEMORY.md as read. `text` is "" unless `state` is present or empty; `sha256` of the bytes."""
+
+    state: FileState
+    text: str = ""
+    sha256: str = NO_FILE_SHA256
+    newline: str = "\n"
+    bom: bool = False
+    problem: str = ""
+
+
+class Spelling(Struct, frozen=True):
+    """Another spelling of MEMORY.md or memory/ beside the real one; `same` when it is one file."""
+
+    name: str
+    same: bool
+
+
+class MemoryWriter:
+    """The one writer of a workspace's MEMORY.md. Synchronous; safe between threads, processes."""
+
+    def __init__(self, layout: Layout, history: History | None = None) -> None:
+        self._layout = layout
+        self.history = history or History(layout)
+
+    # ------------------------------------------------------------------ reading
+
+    def read(self) -> MemoryFile:
+        """The file now; never raises for what is wrong with it (`state`, `problem`)."""
+        try:
+            path = write_target(self._layout.root, self._layout.memory_md)
+            data = read_bytes(path)
+            if data is None:
+                return MemoryFile("absent")
+            file = decode(data, "MEMORY.md")
+        except (Unreadable, PathRefused) as error:
+            return MemoryFile("unreadable", problem=str(error))
+        state: FileState = "empty" if file.blank else "present"
+        return MemoryFile(state, file.text, file.sha256, file.newline, file.bom)
+
+    def other_spellings(self) -> list[Spelling]:
+        """Names such as `memory.md` or `Memory/` beside ours: reported, never merged (B25)."""
+        ours = {"memory.md": self._layout.memory_md, "memory": self._layout.memory_dir}
+        try:
+            names = sorted(entry.name for entry in self._layout.root.iterdir())
+        except OSError:
+            return []
+        return [
+            Spelling(name, real.exists() and same_file(self._layout.root / name, real))
+            for name in names
+            if (real := ours.get(name.lower())) is not None and name != real.name
+        ]
+
+    # ------------------------------------------------------------------ writing
+
+    def write(
+        self,
+        text: str,
+        *,
+        base_sha256: str | None,
+        cause: str,
+        when: datetime,
+        run: str = "",
+        model: str = "",
+        prompt_hash: str = "",
+        inputs: Sequence[str] = (),
+        provenance: Mapping[str, Any] | None = None,
+        note: str = "",
+    ) -> Version:
+        """Replace the file and add a version.
+
+        `base_sha256` is `MemoryFile.sha256` of what the caller had read ("" when it was absent);
+        None writes whatever is there. Text equal to the file adds nothing and returns the newest
+        version. Secrets are masked when a model or tool wrote the text. Raises `BaseChanged`,
+        `Unreadable`, `PathRefused`, `StorageError`; the file is then unchanged.
+        """
+        with lock(self._layout.lock_file("memory")):
+            now = self._readable()
+            if base_sha256 is not None and base_sha256 != now.sha256:
+                raise BaseChanged("MEMORY.md was changed while this was being prepared.")
+            external = self._notice(now, when)
+            text = _clean(text, cause)
+            latest = external or self.history.latest()
+            if text == now.text and now.state != "absent" and latest is not None:
+                return latest
+            self._replace(text, now)
+            return self.history.commit(
+                text, cause=cause, when=when, provenance=provenance, run=run, model=model,
+                prompt_hash=prompt_hash, inputs=inputs, note=note,
+            )  # fmt: skip
+
+    def save(
+        self, content: str, *, when: datetime, run: str = "", note: str = ""
+    ) -> tuple[Version, int]:
+        """Append to the saved block at the end (section 3.2), made when absent.
+
+        The version and the number of bullets written (at least 1). A blank content raises
+        `ValueError`; else as `write`.
+        """
+        bullets = bullets_of(_clean(content, "saved"))
+        with lock(self._layout.lock_file("memory")):
+            now = self._readable()
+            self._notice(now, when)
+            text = with_saved(now.text, bullets)
+            self._replace(text, now)
+            version = self.history.commit(text, cause="saved", when=when, run=run, note=note)
+        return version, max(1, sum(1 for line in bullets if line.startswith("-")))
+
+    def undo(self, *, when: datetime) -> Version:
+        """Take the newest version back by a new one. Raises `VersionNotFound` without two."""
+        with lock(self._layout.lock_file("memory")):
+            now = self._readable()
+            self._notice(now, when)
+            latest = self.history.latest()
+            text = self.history.text(latest.number - 1 if latest else 0)
+            note = f"takes back version {latest.number if latest else 0}"
+            self._replace(text, now)
+            return self.history.commit(
+                text, cause="undo", when=when, note=note,
+                provenance=self.history.provenance(latest.number - 1) if latest else None,
+            )  # fmt: skip
+
+    def restore(self, number: int, *, when: datetime) -> Version:
+        """Write an earlier version back as a new one, with its provenance."""
+        return self.write(
+            self.history.text(number), base_sha256=None, cause="restored", when=when,
+            provenance=self.history.provenance(number), note=f"version {number}",
+        )  # fmt: skip
+
+    def notice_external(
+        self, *, when: datetime, cause: str = "external", run: str = ""
+    ) -> Version | None:
+        """Add a version when the file is not what the newest version says; else None.
+
+        An unreadable file is left for later. The first version of a file is its `start`. After a
+        crash between write and commit the caller who knows better passes its own `cause`.
+        """
+        with lock(self._layout.lock_file("memory")):
+            now = self.read()
+            return None if now.state == "unreadable" else self._notice(now, when, cause, run)
+
+    # ------------------------------------------------------------------ pins
+
+    def pins(self) -> tuple[str, ...]:
+        """The pinned lines, verbatim. Raises `Unreadable` when `pins.json` is not understood."""
+        file = read_text(self._layout.pins)
+        if file is None or file.blank:
+            return ()
+        try:
+            lines = json.loads(file.text)["pins"]
+            if not all(isinstance(line, str) for line in lines):
+                raise TypeError
+            return tuple(lines)
+        except (ValueError, KeyError, TypeError):
+            raise Unreadable(
+                "pins.json is not understood; it is left as it is.", "Mend or remove it."
+            ) from None
+
+    def set_pins(self, lines: Sequence[str]) -> None:
+        """Replace the pinned lines (trailing white space dropped, each once, in order)."""
+        with lock(self._layout.lock_file("pins")):
+            self.pins()  # a file not understood is never rewritten
+            pins = list(dict.fromkeys(well_formed(line.rstrip()) for line in lines if line.strip()))
+            record = json.dumps({"version": 1, "pins": pins}, ensure_ascii=False, indent=1)
+            write_atomic(self._layout.pins, record.encode() + b"\n")
+
+    def pinned_lines(self, text: str) -> tuple[int, ...]:
+        """The 1-based numbers of the lines of `text` that are pinned."""
+        pins = set(self.pins())
+        lines = enumerate(text.split("\n"), 1)
+        return tuple(n for n, line in lines if line.rstrip() in pins)
+
+    # ------------------------------------------------------------------ within the lock
+
+    def _readable(self) -> MemoryFile:
+        now = self.read()
+        if now.state == "unreadable":
+            raise Unreadable(now.problem)
+        return now
+
+    def _notice(
+        self, now: MemoryFile, when: datetime, cause: str = "external", run: str = ""
+    ) -> Version | None:
+        known = self.history.latest_text()
+        if known == now.text or (known is None and now.state == "absent"):
+            return None
+        note = "MEMORY.md was removed" if now.state == "absent" else ""
+        first = known is None and cause == "external"
+        return self.history.commit(
+            now.text, cause="start" if first else cause, when=when, run=run, note=note
+        )
+
+    def _replace(self, text: str, now: MemoryFile) -> None:
+        path = write_target(self._layout.root, self._layout.memory_md)
+        inside(self._layout.root, self._layout.relative(path))  # never into .palimpsest/
+        write_atomic(path, encode(text, newline=now.newline, bom=now.bom))
+
+
+def _clean(text: str, cause: str) -> str:
+    text = well_formed(text).replace("\r\n", "\n")
+    return mask(text).text if cause in _MASKED_CAUSES else text
+
+
+# ---------------------------------------------------------------------------- the saved block
+
+
+def bullets_of(content: str) -> list[str]:
+    """What a save writes: hyphen lines as they are, other lines as parts of the bullet before.
+
+    So that no saved text can open a heading or end the block. A blank content raises `ValueError`.
+    """
+    bullets: list[str] = []
+    for line in content.strip().split("\n"):
+        if not line.strip():
+            continue
+        if line.startswith("- ") or re.match(r"\s+\S", line):
+            bullets.append(line.rstrip())
+        else:
+            bullets.append(f"  {line.rstrip()}")
+    if not bullets:
+        raise ValueError("there is nothing to save")
+    if not bullets[0].startswith("- "):
+        bullets[0] = f"- {bullets[0].strip()}"
+    return bullets
+
+
+def with_saved(text: str, bullets: Sequence[str]) -> str:
+    """`text` with `bullets` at the end of its saved block; one is made at the end when absent."""
+    lines = text.split("\n")
+    plain = [line.strip() for line in lines]
+    end = len(plain) - 1 - plain[::-1].index(SAVED_END) if SAVED_END in plain else -1
+    if end >= 0 and SAVED_START in plain[:end]:
+        return "\n".join([*lines[:end], *bullets, *lines[end:]])
+    body = text.rstrip("\n")
+    lead = f"{body}\n\n" if body.strip() else ""
+    return lead + "\n".join([SAVED_START, "## Saved", *bullets, SAVED_END, ""])

@@ -1,0 +1,102 @@
+"""Masking of secrets before text becomes memory.
+
+Idea: a short list of forms that are secrets by their shape (keys with a known prefix, signed
+tokens, private key blocks, passwords in URLs); what merely looks random (hashes, images, UUIDs) is
+left alone. The mask is visible and says what stood there. Specification, section 16; case B85.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+_EDGE = r"(?<![A-Za-z0-9+/=_-])"  # not inside a base64 run or a longer name
+_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "private key",
+        re.compile(
+            r"-----BEGIN (?P<pem>[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----"
+            r"(?:.*?-----END (?P=pem)-----|(?:\s*[A-Za-z0-9+/=:,. -]+\s*?(?:\n|\Z))*)",
+            re.S,
+        ),
+    ),
+    ("API key", re.compile(_EDGE + r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")),
+    ("API key", re.compile(_EDGE + r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,}")),
+    ("API key", re.compile(_EDGE + r"AIza[A-Za-z0-9_-]{35}")),
+    ("access key", re.compile(_EDGE + r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9+/=])")),
+    ("token", re.compile(_EDGE + r"(?:gh[pousr]_|hf_|npm_)[A-Za-z0-9]{16,}")),
+    ("token", re.compile(_EDGE + r"(?:github_pat_|glpat-)[A-Za-z0-9_-]{16,}")),
+    ("token", re.compile(_EDGE + r"xox[abeoprs]-[A-Za-z0-9-]{10,}")),
+    (
+        "token",
+        re.compile(_EDGE + r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    ),
+    ("token", re.compile(r"(?i:\bbearer )[ ]*(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}=*")),
+    (
+        "password",
+        re.compile(r"(?P<keep>\b[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@?#]*:)[^\s/@]+(?=@[^\s@])"),
+    ),
+)
+_HOLD = 4_096
+
+
+class Masked(Struct, frozen=True):
+    """A text without its secrets, and which kinds were masked, in order."""
+
+    text: str
+    kinds: tuple[str, ...] = ()
+
+
+def mask(text: str) -> Masked:
+    """Replace each secret by `[masked: kind]`. Masking twice changes nothing more."""
+    kinds: list[str] = []
+    for kind, form in _FORMS:
+
+        def put(match: re.Match[str], kind: str = kind) -> str:
+            if "[masked:" in match.group():
+                return match.group()
+            kinds.append(kind)
+            return f"{match.groupdict().get('keep') or ''}[masked: {kind}]"
+
+        text = form.sub(put, text)
+    return Masked(text, tuple(kinds))
+
+
+class StreamMask:
+    """Masks a text that arrives in pieces; a secret split over pieces is still found.
+
+    `feed` returns what can be shown already; the rest of the last line, and an open key block, is
+    held back until more comes or `end` is called.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self.kinds: list[str] = []
+
+    def feed(self, piece: str) -> str:
+        """Add a piece; the masked text that is certain by now."""
+        self._held += piece
+        cut = self._certain()
+        ready, self._held = self._held[:cut], self._held[cut:]
+        return self._mask(ready)
+
+    def end(self) -> str:
+        """Whatever is still held, masked."""
+        ready, self._held = self._held, ""
+        return self._mask(ready)
+
+    def _certain(self) -> int:
+        """How many characters no later piece can turn into part of a secret."""
+        block = self._held.rfind("-----BEGIN ")
+        if block >= 0 and "-----END " not in self._held[block:]:
+            return block
+        # Secrets hold no white space: everything before the last gap is settled.
+        gap = max(self._held.rfind(" "), self._held.rfind("\n"))
+        bearer = re.search(r"(?i)\b(?:bearer *|-----BEGIN?)\Z", self._held[: gap + 1])
+        return bearer.start() if bearer else gap + 1
+
+    def _mask(self, text: str) -> str:
+        masked = mask(text)
+        self.kinds += masked.kinds
+        return masked.text
