@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from app.engine.records import Message, ToolCall, Usage, Window
@@ -100,6 +101,15 @@ def user(text: str, id: str = "u") -> Message:
     return Message(id=id, role="user", content=text)
 
 
+def _sendable(arguments: str) -> str:
+    """Malformed arguments are never sent back: templates of several servers fail on them."""
+    try:
+        good = isinstance(msgspec.json.decode(arguments), dict)
+    except msgspec.DecodeError:
+        good = False
+    return arguments if good else "{}"
+
+
 def wire(messages: Sequence[Message], system: str = "") -> list[dict[str, Any]]:
     """Messages in the form of the OpenAI protocol. No reasoning, no empty text blocks."""
     out: list[dict[str, Any]] = []
@@ -117,7 +127,7 @@ def wire(messages: Sequence[Message], system: str = "") -> list[dict[str, Any]]:
                 {
                     "id": c.id,
                     "type": "function",
-                    "function": {"name": c.name, "arguments": c.arguments},
+                    "function": {"name": c.name, "arguments": _sendable(c.arguments)},
                 }
                 for c in m.calls
             ]

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from app.engine.llm.numbers import numbers, seconds, wait_named
+from app.engine.llm.figures import numbers, seconds, wait_named
 
 
 class Kind(Enum):

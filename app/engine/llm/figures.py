@@ -7,6 +7,7 @@ window is, how long to wait. What is not named is None; a number is never guesse
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _N = r"(\d[\d,]*)"
 _REQUESTED = tuple(
@@ -71,11 +72,9 @@ def _plain(digits: str) -> int:
     return int(digits.replace(",", "") or 0)
 
 
-def _wait(message: str) -> float | None:
-    found = re.search(
-        r"(?:try again in|wait)\s+([\d.]+)\s*(ms|milliseconds?|s|sec\w*|m|min\w*)\b",
-        message.lower(),
-    )
+def wait_named(message: str) -> float | None:
+    """Seconds a message asks to wait."""
+    found = _WAIT.search(message.lower())
     if not found:
         return None
     unit = found.group(2)
