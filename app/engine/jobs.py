@@ -142,6 +142,7 @@ class JobQueue:
         try:
             async with asyncio.timeout(timeout):
                 await self._idle.wait()
+                await self._off(_nothing)  # what was queued is on the disk, too
         except TimeoutError:
             return False
         return True
@@ -185,9 +186,8 @@ class JobQueue:
         if len(self._waiting) >= self._limit:
             reason = f"{self._limit} jobs are waiting already; this {kind} was not queued."
             log.warning("%s", reason)
-            self._bus.publish(
-                Activity("job", "skipped", session_id, reason=reason, detail={"kind": kind})
-            )
+            said = Activity("job", "skipped", session_id, reason=reason, detail={"kind": kind})
+            self._bus.publish(said)
             return None
         info = JobInfo(
             self._new_id(), kind, trigger, "waiting", self._clock(), None, None, session_id
@@ -260,10 +260,8 @@ class JobQueue:
 
     def _settle(self) -> None:
         runnable = self._mine and any(job.run for job in self._waiting)
-        if self._running is None and not runnable:
-            self._idle.set()
-        else:
-            self._idle.clear()
+        busy = self._running is not None or runnable
+        (self._idle.clear if busy else self._idle.set)()
 
     async def _run(self, job: _Job) -> None:
         assert job.run is not None
@@ -293,13 +291,9 @@ class JobQueue:
             self._finish(job, context, "failed", reason=str(error), remedy=error.remedy)
         except Exception as error:
             log.exception("a %s job failed", job.info.kind)
-            self._finish(
-                job,
-                context,
-                "failed",
-                reason=f"Something went wrong inside: {type(error).__name__}: {error}",
-                remedy="Nothing that was stored is lost. Please report this with the log.",
-            )
+            reason = f"Something went wrong inside: {type(error).__name__}: {error}"
+            remedy = "Nothing that was stored is lost. Please report this with the log."
+            self._finish(job, context, "failed", reason=reason, remedy=remedy)
         finally:
             self._task = None
 
@@ -392,6 +386,10 @@ class JobQueue:
         self._past.append(info)
         job.ended.set()
         self._bus.changed("jobs", ids=(info.id,))
+
+
+def _nothing() -> None:
+    return None
 
 
 def _log_failure(done: Any) -> None:
