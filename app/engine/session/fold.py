@@ -49,6 +49,7 @@ class Fold:
         self.version = 0
         self.tail: str | None = None
         self.cursor = ""
+        self.root = ""  # the cursor before the first message of the present context
         self.compactions = 0
         self._counts: dict[str, int] = {}
         self._messages: list[Message] = []
@@ -57,6 +58,7 @@ class Fold:
         self._pending: dict[str, e.Summary] = {}
         self._usage: dict[str, Usage] = {}
         self._shown: tuple[Message, ...] | None = ()
+        self._changed_from = 0
 
     # ------------------------------------------------------------------ what can be read
 
@@ -69,6 +71,10 @@ class Fold:
 
     def __len__(self) -> int:
         return len(self._messages)
+
+    def messages(self, start: int = 0, end: int | None = None) -> list[Message]:
+        """A stretch of the context."""
+        return self._messages[start:end]
 
     @property
     def last(self) -> Message | None:
@@ -142,25 +148,35 @@ class Fold:
     def _count(self, name: str) -> None:
         self._counts[name] = self._counts.get(name, 0) + 1
 
-    def _changed(self) -> None:
+    def _changed(self, at: int) -> None:
         self.version += 1
         self._shown = None
+        self._changed_from = min(self._changed_from, at)
+
+    def take_changes(self) -> int:
+        """The first place of the context that changed since this was last asked (by the view)."""
+        first, self._changed_from = self._changed_from, len(self._messages)
+        return first
+
+    def foresee(self, entry: e.Entry) -> None:
+        """Show what an entry will set before it is written (prompt, configuration); idempotent."""
+        self._handlers[type(entry)](self, entry)
 
     def _append(self, message: Message) -> None:
         self._where[message.id] = len(self._messages)
         self._messages.append(message)
-        self._changed()
+        self._changed(len(self._messages) - 1)
 
     def _put(self, at: int, message: Message) -> None:
         self._messages[at] = message
-        self._changed()
+        self._changed(at)
 
     def _set(self, messages: list[Message]) -> None:
         self._messages = messages
         self._where = {m.id: n for n, m in enumerate(messages)}
         here = {c.id: m.id for m in messages for c in m.calls}
         self._open = {k: c for k, c in self._open.items() if k in here}
-        self._changed()
+        self._changed(0)
 
     # ------------------------------------------------------------------ conversation
 
@@ -334,6 +350,7 @@ class Fold:
 
     def _reset(self, entry: e.Reset) -> None:
         self._count("resets")
+        self.root = self.cursor
         self.compactions = 0
         self.summaries.clear()
         self._pending.clear()

@@ -213,3 +213,24 @@ def unpack(packed: SyntheticMessage) -> Message:
         is_error=packed.is_error,
         evicted=packed.evicted,
     )
+
+
+def first_entry(message: Message) -> str:
+    """The id of the first entry of a message."""
+    calls_only = message.calls and not (message.content or message.reasoning or message.images)
+    return f"{message.id}{USE}{message.calls[0].id}" if calls_only else message.id
+
+
+def last_entry(message: Message) -> str:
+    """The id of the last entry of a message."""
+    return f"{message.id}{USE}{message.calls[-1].id}" if message.calls else message.id
+
+
+def same(known: Message, offered: Message) -> bool:
+    """Whether an offered message without id says what a known one says."""
+    return (
+        known.role == offered.role
+        and known.content == offered.content
+        and [(c.id, c.name) for c in known.calls] == [(c.id, c.name) for c in offered.calls]
+        and (not offered.call_id or known.call_id == offered.call_id)
+    )

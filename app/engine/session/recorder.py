@@ -1,0 +1,161 @@
+"""What joins a log and a fold: entries are stamped, written, read back and folded, in this order.
+
+Invariant: nothing is folded but what was decoded from the very bytes that are in the log. When
+another process wrote meanwhile, its entries are folded before ours are made. Blocks; one owner.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from app.engine.session import entries as e
+from app.engine.session.fold import Fold
+from app.engine.session.log import Line, Log
+from app.engine.session.messages import owner
+
+Clock = Callable[[], datetime]
+NewId = Callable[[], str]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def random_id() -> str:
+    return uuid.uuid4().hex
+
+
+class Kit(Struct, frozen=True):
+    """What a session is given from outside: clock, ids, and where its view lies (None: no view)."""
+
+    view: Path | None = None
+    now: Clock = utc_now
+    new_id: NewId = random_id
+
+
+class Place(Struct, frozen=True):
+    """Where an entry lies in the log, when it was written, and after how many resets."""
+
+    offset: int
+    seq: int
+    timestamp: str | int | float | None
+    epoch: int
+
+
+class Recorder:
+    """The log of one session and its fold. `waiting` entries go out with the next ones."""
+
+    def __init__(self, log: Log, kit: Kit) -> None:
+        self.log = log
+        self.fold = Fold()
+        self.kit = kit
+        self.read_to = 0
+        self._places: dict[str, Place] = {}
+        self._seq = 0
+        self._wrote = False
+        self._waiting: list[e.Entry] = []
+
+    @property
+    def empty(self) -> bool:
+        """Whether the log holds nothing yet."""
+        return self.read_to == 0
+
+    @property
+    def writing(self) -> bool:
+        """Whether something was written since the log was opened."""
+        return self._wrote
+
+    def stamp(self, message_id: str) -> str | int | float | None:
+        """The time of a message or entry, as written."""
+        place = self._places.get(message_id)
+        return place.timestamp if place else None
+
+    def place(self, some_id: str) -> Place | None:
+        """The place of a message or entry of this session, whether still in the context or not."""
+        return self._places.get(some_id)
+
+    def entries(self, after: str = "") -> Iterator[e.Entry | e.BadLine]:
+        """Entries of the log, all or those after an entry id."""
+        place = self._places.get(after)
+        lines = self.log.read(place.offset, place.seq - 1) if place else self.log.read()
+        for line in lines:
+            if place is None or line.offset != place.offset:
+                yield line.entry
+
+    def wait(self, entry: e.Entry) -> None:
+        """Let an entry go out before the next one, and show its effect at once."""
+        self._waiting.append(entry)
+        self.fold.foresee(entry)
+
+    def begin(self) -> list[e.Entry]:
+        """Become the writer and catch up; give what it returns to `commit`."""
+        mended = self.log.prepare()
+        self.catch_up()
+        return mended
+
+    def catch_up(self) -> None:
+        """Fold what lies in the log beyond what we read. Never writes."""
+        size = self.log.size()
+        if size == self.read_to:
+            return
+        if size < self.read_to:  # replaced by another (forget): what we knew is no longer so
+            self.fold, self._places, self.read_to, self._seq = Fold(), {}, 0, 0
+        for line in self.log.read(self.read_to, self._seq):
+            self._take(line)
+
+    def commit(self, mended: list[e.Entry], fresh: Sequence[e.Entry]) -> list[e.Entry]:
+        """Write and fold; the entries as they were read back. On failure nothing has changed."""
+        lines = self.log.append(self._stamped([*mended, *self._waiting, *fresh]))
+        self._wrote = True
+        self._waiting.clear()
+        for line in lines:
+            self._take(line)
+        return [n.entry for n in lines if isinstance(n.entry, e.Entry)]
+
+    def _stamped(self, entries: list[e.Entry]) -> list[e.Entry]:
+        made: list[e.Entry] = []
+        tail, moment = self.fold.tail, self.kit.now().isoformat()
+        for entry in entries:
+            stamped = msgspec.structs.replace(
+                entry,
+                id=entry.id or self.kit.new_id(),
+                parent_id=tail,
+                timestamp=moment if entry.timestamp is None else entry.timestamp,
+            )
+            if isinstance(stamped, e.CONVERSATION):
+                tail = stamped.id
+            made.append(stamped)
+        return made
+
+    def _take(self, line: Line) -> None:
+        entry = line.entry
+        if isinstance(entry, e.BadLine):
+            if not entry.torn:  # a torn one may still grow, or be set aside
+                self._advance(line)
+                self.fold.apply(entry)
+            return
+        self._advance(line)
+        self.fold.apply(entry)
+        place = Place(line.offset, entry.seq, entry.timestamp, self.fold.counters.resets)
+        for some_id in _ids(entry):
+            self._places.setdefault(some_id, place)
+
+    def _advance(self, line: Line) -> None:
+        self.read_to, self._seq = line.end, line.entry.seq
+
+
+def _ids(entry: e.Entry) -> list[str]:
+    """Every id by which something of this entry is known."""
+    if isinstance(entry, e.ToolUse):
+        return [entry.id, owner(entry.id)]
+    if isinstance(entry, e.Summary) and entry.message is not None:
+        return [entry.id, entry.message.id]
+    if isinstance(entry, e.Fork):
+        return [entry.id, *(m.id for m in entry.messages)]
+    return [entry.id]

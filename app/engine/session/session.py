@@ -1,0 +1,409 @@
+"""A live session: every change is an entry, appended durably and then folded (specification 15).
+
+Invariant: what is folded is what was read back from the very bytes that were written, so a restored
+session equals the live one by construction. All methods are synchronous and block on the disk: call
+them in a thread, from one owner at a time. `load` and everything that only reads never writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from app.engine.errors import SessionNotFound
+from app.engine.records import Message
+from app.engine.session import entries as e
+from app.engine.session.fold import Fold
+from app.engine.session.log import Log, MemoryLog
+from app.engine.session.messages import (
+    derive,
+    derived_id,
+    entry_id,
+    first_entry,
+    last_entry,
+    owner,
+    pack,
+    same,
+    tidy,
+)
+from app.engine.session.outgoing import outgoing
+from app.engine.session.recorder import Kit, Recorder
+from app.engine.session.snapshot import CompactionSessionState
+from app.engine.session.state import Counters, OpenCall, State
+from app.engine.session.unflushed import Unflushed, unflushed
+from app.engine.session.view import ViewFile
+
+PLAIN = Kit()
+
+
+class Session:
+    """One conversation. Make one with `create`, `load`, `fork` or `restore`."""
+
+    def __init__(self, session_id: str, log: Log, kit: Kit = PLAIN) -> None:
+        self.id = session_id
+        self._record = Recorder(log, kit)
+        self._view = ViewFile(kit.view) if kit.view is not None else None
+
+    # ------------------------------------------------------------------ beginning
+
+    @classmethod
+    def create(
+        cls,
+        session_id: str,
+        log: Log | None = None,
+        kit: Kit = PLAIN,
+        *,
+        system_prompt: str = "",
+        strategy: str = "",
+        config: dict[str, Any] | None = None,
+        model: str = "",
+        parent: str = "",
+    ) -> Session:
+        """A new session. Nothing is written before its first entry. No log: in memory only."""
+        made = cls(session_id, MemoryLog() if log is None else log, kit)
+        made._record.wait(
+            e.SessionOpen(
+                session_id=session_id,
+                strategy=strategy,
+                config=config or {},
+                system_prompt=system_prompt,
+                model=model,
+                parent=parent,
+            )
+        )
+        return made
+
+    @classmethod
+    def load(
+        cls,
+        session_id: str,
+        log: Log,
+        kit: Kit = PLAIN,
+        *,
+        system_prompt: str | None = None,
+        strategy: str | None = None,
+        config: dict[str, Any] | None = None,
+        model: str | None = None,
+    ) -> Session:
+        """A session from its log. Never writes; given values (an empty prompt, too) override the
+        stored ones and are stored with the next entry. Raises `SessionNotFound` (a `ValueError`).
+        """
+        made = cls(session_id, log, kit)
+        made._record.catch_up()
+        if made._record.empty:
+            raise SessionNotFound(f"There is no session {session_id!r}.")
+        if any(v is not None for v in (strategy, config, model)):
+            made._record.wait(
+                e.SessionOpen(
+                    session_id=session_id,
+                    strategy=strategy or "",
+                    config=config or {},
+                    system_prompt=system_prompt,
+                    model=model or "",
+                )
+            )
+        elif system_prompt is not None:
+            made._record.wait(e.SystemPrompt(system_prompt=system_prompt))
+        return made
+
+    # ------------------------------------------------------------------ what can be read
+
+    @property
+    def fold(self) -> Fold:
+        """The live fold: read it, never apply to it."""
+        return self._record.fold
+
+    @property
+    def context(self) -> tuple[Message, ...]:
+        """The messages in the model's view, without the system prompt."""
+        return self.fold.context
+
+    def outgoing(self) -> list[Message]:
+        """The context as a strict provider accepts it; see `outgoing.outgoing`."""
+        return outgoing(self.fold.context)
+
+    @property
+    def system_prompt(self) -> str:
+        return self.fold.system_prompt
+
+    @property
+    def open_calls(self) -> tuple[OpenCall, ...]:
+        return self.fold.open_calls
+
+    @property
+    def counters(self) -> Counters:
+        return self.fold.counters
+
+    @property
+    def state(self) -> State:
+        return self.fold.state()
+
+    def knows(self, some_id: str) -> bool:
+        """Whether a message or entry of that id was ever in this session."""
+        return self._record.place(some_id) is not None
+
+    def entries(self, after: str = "") -> Iterator[e.Entry | e.BadLine]:
+        """Entries of the log, all or those after an entry id. Reads from the disk."""
+        return self._record.entries(after)
+
+    def unflushed(self) -> Unflushed | None:
+        """What no flush has seen yet; see `unflushed.unflushed`. Reads from the disk."""
+        return unflushed(self._record)
+
+    # ------------------------------------------------------------------ messages
+
+    def add(self, message: Message, *, seconds: float | None = None) -> Message:
+        """Add one message; the message as it now stands. A known id adds nothing (SES-1).
+
+        A message without id gets one from what was said last, its role and its content.
+        """
+        mended = self._record.begin()
+        message = self._named(self._with_call(tidy(message)), self.fold.cursor)
+        if not self.knows(message.id):
+            self._record.commit(mended, derive(message, seconds=seconds))
+            self._after_adding(message)
+        return self.fold.message(message.id) or message
+
+    def _after_adding(self, message: Message) -> None:
+        turn_ends = message.role == "assistant" and not message.calls
+        if self._view is not None and (turn_ends or not self._view.path.exists()):
+            self._write_view()
+
+    def offer(self, history: Sequence[Message]) -> list[Message]:
+        """Add what is new of a whole history; what was added. The same history adds nothing.
+
+        Messages without id are recognised by their place: what stands before them, role, content.
+        """
+        added: list[Message] = []
+        cursor, at = self.fold.root, -1
+        for offered in history:
+            message = tidy(offered)
+            following = self.fold.messages(at + 1, at + 2)
+            if not message.id and following and same(following[0], message):
+                message = following[0]
+            message = self._named(message, cursor)
+            if not self.knows(message.id):
+                message = self.add(message)
+                added.append(message)
+            cursor = last_entry(message)
+            place = self.fold.position(message.id)
+            at = at if place is None else place
+        return added
+
+    def add_result(
+        self,
+        call_id: str,
+        name: str,
+        output: str,
+        *,
+        is_error: bool = False,
+        seconds: float | None = None,
+        images: tuple[str, ...] = (),
+    ) -> Message:
+        """Add the result of a call; one for a call that is not open is logged but not shown."""
+        result = Message(
+            id="", role="tool", content=output, name=name, call_id=call_id, is_error=is_error,
+            images=images,
+        )  # fmt: skip
+        return self.add(result, seconds=seconds)
+
+    def _with_call(self, message: Message) -> Message:
+        if message.role != "tool" or message.call_id:
+            return message
+        waiting = self.fold.open_calls
+        return msgspec.structs.replace(message, call_id=waiting[0].id if waiting else "idx-0")
+
+    def _named(self, message: Message, cursor: str) -> Message:
+        name = entry_id(message.id or derived_id(cursor, message), message)
+        place = self._record.place(name)
+        resets = self.fold.counters.resets
+        if place is not None and place.epoch < resets:  # said again after a reset
+            name = f"{name}:r{resets}"
+        return msgspec.structs.replace(message, id=name)
+
+    # ------------------------------------------------------------------ engine entries
+
+    def append(self, entry: e.Entry) -> e.Entry:
+        """Append any entry; id, parent, time and number are filled in where it has none."""
+        return self._record.commit(self._record.begin(), [entry])[-1]
+
+    def interrupt(self, reason: str) -> e.Entry:
+        """Close all open calls with "interrupted" results."""
+        calls = tuple(c.id for c in self.fold.open_calls)
+        return self.append(e.Interrupted(tool_call_ids=calls, reason=reason))
+
+    def rename(self, title: str) -> None:
+        """Give the session a person's title."""
+        self.append(e.Mark(title=title))
+
+    def mark(
+        self,
+        ids: Sequence[str],
+        *,
+        do_not_remember: bool | None = None,
+        deleted: bool | None = None,
+        edited: str | None = None,
+    ) -> None:
+        """Mark messages: `deleted` takes them out of the context, `edited` replaces their text."""
+        targets = tuple(ids)
+        self.append(
+            e.Mark(targets=targets, do_not_remember=do_not_remember, deleted=deleted, edited=edited)
+        )
+
+    def commit_compaction(
+        self,
+        *,
+        summary: str,
+        message: Message,
+        covered: Sequence[str],
+        pending: str = "",
+        reason: str = "",
+        format: str = "",
+        before: int = 0,
+        after: int = 0,
+    ) -> e.Compaction | None:
+        """Put `message` in the place of the covered ids (and of `pending`, which it embeds).
+
+        None, and nothing written, when the ids are no longer the beginning of the context (after
+        its system messages). Raises `ValueError` when a call would be parted from its result.
+        """
+        mended = self._record.begin()
+        leaving = [*covered, *([pending] if pending else [])]
+        start = self.fold.lead
+        there = self.fold.messages(start, start + len(leaving))
+        if not leaving or [m.id for m in there] != leaving:
+            return None
+        rest = self.fold.messages(start + len(leaving))
+        _refuse_parting(there, rest)
+        put = e.Summary(
+            id=self._record.kit.new_id(),
+            summary=summary,
+            format=format,
+            message=pack(tidy(message)),
+        )
+        done = e.Compaction(
+            summary_entry_id=put.id,
+            first_kept_entry_id=first_entry(rest[0]) if rest else None,
+            number=self.fold.compactions + 1,
+            reason=reason,
+            covered=tuple(covered),
+            kept=len(rest),
+            pending=pending,
+            before=before,
+            after=after,
+        )
+        made = self._record.commit(mended, [put, done])[-1]
+        assert isinstance(made, e.Compaction)
+        return made
+
+    def reset(self) -> dict[str, int]:
+        """Clear context, summaries and open calls; the log stays. The counts of what left."""
+        counts = {"messages": len(self.fold), "compactions": self.fold.compactions}
+        if not self._record.empty:
+            self.append(e.Reset(messages=counts["messages"], compactions=counts["compactions"]))
+        return counts
+
+    # ------------------------------------------------------------------ other sessions
+
+    def fork(
+        self, session_id: str, log: Log | None = None, kit: Kit | None = None, *, at: str = ""
+    ) -> Session:
+        """A new session that goes on from here, or from just after entry `at` of this log."""
+        fold = self._until(at) if at else self.fold
+        made = Session.create(
+            session_id,
+            log,
+            kit or msgspec.structs.replace(self._record.kit, view=None),
+            system_prompt=fold.system_prompt,
+            strategy=fold.strategy,
+            config=dict(fold.config),
+            model=fold.model,
+            parent=self.id,
+        )
+        made.append(
+            e.Fork(
+                parent_session=self.id,
+                parent_entry=fold.cursor or None,
+                messages=tuple(pack(m) for m in fold.context),
+            )
+        )
+        return made
+
+    def _until(self, entry: str) -> Fold:
+        if not self.knows(entry):
+            raise ValueError(f"There is no entry {entry!r} in this session.")
+        fold = Fold()
+        for each in self.entries():
+            fold.apply(each)
+            if isinstance(each, e.Entry) and entry in (each.id, owner(each.id)):
+                break
+        return fold
+
+    def snapshot(self) -> CompactionSessionState:
+        """The session as a value; `position` is where the log ends."""
+        return CompactionSessionState(
+            session_id=self.id,
+            messages=self.fold.context,
+            system_prompt=self.fold.system_prompt,
+            config=dict(self.fold.config),
+            strategy=self.fold.strategy,
+            model=self.fold.model,
+            position=self._record.read_to,
+            summaries=tuple(self.fold.summaries),
+            compactions=self.fold.compactions,
+            open_calls=tuple(c.id for c in self.fold.open_calls),
+        )
+
+    @classmethod
+    def restore(
+        cls,
+        state: CompactionSessionState,
+        session_id: str,
+        log: Log | None = None,
+        kit: Kit = PLAIN,
+    ) -> Session:
+        """A new session that begins as the snapshot was."""
+        made = cls.create(
+            session_id,
+            log,
+            kit,
+            system_prompt=state.system_prompt,
+            strategy=state.strategy,
+            config=dict(state.config),
+            model=state.model,
+        )
+        made.append(
+            e.Fork(
+                parent_session=state.session_id if state.session_id != session_id else "",
+                messages=tuple(pack(m) for m in state.messages),
+                compactions=state.compactions,
+                summaries=state.summaries,
+            )
+        )
+        return made
+
+    # ------------------------------------------------------------------ disk
+
+    def sync(self) -> None:
+        """At the end of a turn: log durable (`per_turn`), view current."""
+        self._record.log.sync()
+        self._write_view()
+
+    def close(self) -> None:
+        """Sync, and let the writer's lock go. The session can be used again; it locks anew."""
+        if self._record.writing:
+            self.sync()
+        self._record.log.close()
+
+    def _write_view(self) -> None:
+        if self._view is not None and not self._record.empty:
+            self._view.write(self.fold, self._record.stamp)
+
+
+def _refuse_parting(leaving: Sequence[Message], rest: Sequence[Message]) -> None:
+    asked = {c.id for m in leaving for c in m.calls}
+    again = {c.id for m in rest for c in m.calls}
+    if any(m.role == "tool" and m.call_id in asked - again for m in rest):
+        raise ValueError("a compaction must not part a call from its result")
