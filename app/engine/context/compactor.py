@@ -12,10 +12,10 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal
 
-from msgspec import Struct
-
 from app.engine.config import CompactionConfig
+from app.engine.context.compaction import Compaction, Frame, NotCompacted, Outcome, Plan, Reason
 from app.engine.context.extractive import extractive_summary
+from app.engine.context.gain import Gain
 from app.engine.context.pace import Pace
 from app.engine.context.summaries import continuation_message, for_flush, summary_message
 from app.engine.context.summariser import Summarise, Summariser, Summary, SummaryFailed
@@ -24,117 +24,13 @@ from app.engine.context.units import Keep, choose_cut, open_calls, units
 from app.engine.context.window import Thresholds, reserved_tokens, thresholds
 from app.engine.errors import interruption
 from app.engine.events import Activity
-from app.engine.records import CompactionReport, Message, Window
+from app.engine.records import CompactionReport, Message
 
 log = logging.getLogger(__name__)
 
-Reason = Literal["messages", "tokens", "manual", "overflow"]
 Flush = Callable[[tuple[Message, ...]], Awaitable[object]]
 Offload = Callable[[], Awaitable[object]]
 Emit = Callable[[Activity], None]
-
-LEAST_SUMMARY = 150  # tokens a summary is taken to have before there is one
-LARGEST_NAMED = 3
-
-
-class Frame(Struct, frozen=True):
-    """What surrounds a history: windows, the fixed parts of a request, and where its log lies.
-
-    `system_tokens` are those of the system prompt with everything injected, `tool_tokens` those of
-    the tool schemas. `summary_window` 0 means that the main model summarises. `log_path` is
-    relative to the workspace.
-    """
-
-    window: Window
-    summary_window: int = 0
-    system_prompt: str = ""
-    system_tokens: int = 0
-    tool_tokens: int = 0
-    log_path: str = ""
-    session_id: str = ""
-
-
-class Compaction(Struct, frozen=True):
-    """A compaction that is ready to be committed. Tokens are those of the messages alone.
-
-    `covered` are the ids the message stands for, in order, with the pending one when there is;
-    `context` is the whole new context, `message` in it. `note` is a sentence when more would be
-    needed than was reached.
-    """
-
-    message: Message
-    context: tuple[Message, ...]
-    covered: tuple[str, ...]
-    kept: tuple[str, ...]
-    pending: str
-    summary: str
-    profile: str
-    reason: Reason
-    before: int
-    after: int
-    compacted: int
-    replayed: int
-    summary_tokens: int
-    requests: int = 1
-    extractive: bool = False
-    note: str = ""
-
-    @property
-    def first_kept(self) -> str:
-        """Id of the first message that stays, "" when none does."""
-        return self.kept[0] if self.kept else ""
-
-    def stats(self, number: int) -> dict[str, Any]:
-        """What `on_compact` gets; `number` counts from 1."""
-        return {
-            "messages_compacted": self.compacted,
-            "messages_replayed": self.replayed,
-            "summary_tokens": self.summary_tokens,
-            "compaction_number": number,
-            "summary": self.summary,
-        }
-
-    def report(self) -> CompactionReport:
-        return CompactionReport(
-            covered=len(self.covered),
-            kept=len(self.kept),
-            before=self.before,
-            after=self.after,
-            summary=self.summary,
-            reason=self.note,
-        )
-
-
-class NotCompacted(Struct, frozen=True):
-    """Why the history stays as it is.
-
-    `kind`: nothing (there is nothing to cut), waiting (a pause after an earlier try; not worth a
-    word to people), failed (no usable summary), no_gain (it would not help). `reason` and `remedy`
-    are sentences, `raw` is what the model or server said, `largest` names message ids.
-    """
-
-    kind: Literal["nothing", "waiting", "failed", "no_gain"]
-    reason: str
-    remedy: str = ""
-    raw: str = ""
-    largest: tuple[str, ...] = ()
-
-
-Outcome = Compaction | NotCompacted
-
-
-class Plan(Struct, frozen=True):
-    """A history cut in three: the first system message, what is summarised, what stays."""
-
-    system: tuple[Message, ...]
-    prefix: tuple[Message, ...]
-    tail: tuple[Message, ...]
-    pending: Message | None = None
-
-    @property
-    def kept(self) -> tuple[Message, ...]:
-        """The tail without a message that the continuation takes in."""
-        return self.tail if self.pending is None else ()
 
 
 class ConversationCompactor:
@@ -156,6 +52,13 @@ class ConversationCompactor:
         self._pace = pace or Pace()
         self._emit_to = emit
         self.thresholds: Thresholds = thresholds(config, frame.window, frame.tool_tokens)
+        self._gain = Gain(
+            config,
+            counter,
+            frame,
+            self.thresholds.trigger,
+            lambda context, keep: self.plan(context, keep=keep),
+        )
         size = frame.summary_window or frame.window.tokens
         self._summariser = Summariser(
             config,
@@ -169,9 +72,8 @@ class ConversationCompactor:
     # ------------------------------------------------------------------ deciding
 
     def tokens(self, context: Sequence[Message]) -> int:
-        """What the trigger is compared with: messages, system prompt, and tools if not deducted."""
-        tools = 0 if self._config.trigger_tokens == "auto" else self._frame.tool_tokens
-        return self._counter.messages(context) + self._frame.system_tokens + tools
+        """What the token trigger is compared with: messages, system prompt, tools."""
+        return self._gain.total(context)
 
     def due(self, context: Sequence[Message]) -> Literal["", "messages", "tokens"]:
         """Which trigger fires; the tokens count more, as they are the ones that hurt."""
@@ -212,7 +114,7 @@ class ConversationCompactor:
             covered=len(plan.prefix) + (plan.pending is not None),
             kept=len(plan.kept),
             before=before,
-            after=self._predicted(plan),
+            after=self._gain.predicted(plan),
             unflushed=len(for_flush(plan.prefix)),
             dry_run=True,
         )
@@ -260,29 +162,45 @@ class ConversationCompactor:
         plan = self.plan(context, keep=keep, whole=reason == "manual")
         if plan is None:
             return self._nothing(context)
-        self._pace.started()
+        if reason == "tokens":
+            plan = self._gain.helpful(context, plan)
+        if plan is None:
+            return self._told(self._gain.none(context))
         self._emit("started", reason=reason)
+        ended = False
+        try:
+            outcome = await self._carry_out(context, plan, reason, flush, offload)
+            ended = True
+        finally:
+            if not ended:
+                self._emit("skipped", reason="It was interrupted; the history is as it was.")
+        return self._told(outcome)
+
+    async def _carry_out(
+        self,
+        context: Sequence[Message],
+        plan: Plan,
+        reason: Reason,
+        flush: Flush | None,
+        offload: Offload | None,
+    ) -> Outcome:
+        """Summaries are made until one helps, with a shorter tail each time, while tries last."""
         handed: set[int] = set()
         while True:
-            if reason == "tokens":
-                shrunk = self._shrunk(context, plan)
-                if shrunk is None:
-                    return self._no_gain(context)
-                plan = shrunk
+            if reason in ("messages", "tokens"):
+                self._pace.started()
             await self._flush(plan.prefix, flush, handed)
             log_path = await self._offload(offload)
             try:
                 summary, extractive = await self._summary(plan.prefix)
             except SummaryFailed as failed:
-                self._emit("failed", reason=failed.reason, remedy=failed.remedy)
                 return NotCompacted("failed", failed.reason, failed.remedy, failed.raw)
             made = self._made(context, plan, summary, extractive, log_path, reason)
-            if reason != "tokens" or self._gain(context, made.context) >= self._least_gain():
+            if reason != "tokens" or self._gain.enough(context, made.context):
                 return made
-            smaller = self._smaller(context, plan)
-            if smaller is None or self._pace.refuses(self._config, 1 << 30, 1 << 60):
-                return self._no_gain(context)
-            self._pace.started()
+            smaller = self._gain.smaller(context, plan)
+            if smaller is None or not self._pace.may_try(self._config):
+                return self._gain.none(context)
             plan = smaller
 
     async def committed(self, compaction: Compaction, number: int) -> None:
@@ -382,75 +300,10 @@ class ConversationCompactor:
             summary_tokens=self._counter.text(summary.text),
             requests=summary.requests,
             extractive=extractive,
-            note=self._still_over(after) if reason == "tokens" else "",
+            note=self._gain.still_over(after) if reason == "tokens" else "",
         )
 
-    # ------------------------------------------------------------------ does it help?
-
-    def _least_gain(self) -> float:
-        return self._config.min_gain_ratio
-
-    def _gain(self, before: Sequence[Message], after: Sequence[Message]) -> float:
-        whole = self.tokens(before)
-        return (whole - self.tokens(after)) / whole if whole else 0.0
-
-    def _predicted(self, plan: Plan) -> int:
-        """Tokens of the messages afterwards, with a summary of a tenth of what it covers."""
-        prefix = self._counter.messages(plan.prefix)
-        summary = min(prefix, max(LEAST_SUMMARY, prefix // 10))
-        rest = (*plan.system, *plan.tail)
-        return self._counter.messages(rest) + summary
-
-    def _shrunk(self, context: Sequence[Message], plan: Plan) -> Plan | None:
-        """The plan, its tail halved until it would help; None when no tail does."""
-        best: Plan | None = plan
-        before = self._counter.messages(context)
-        fixed = self.tokens(context) - before
-        helpful: Plan | None = None
-        while best is not None:
-            after = self._predicted(best)
-            if (before - after) / max(1, before + fixed) >= self._least_gain():
-                helpful = best
-                if after + fixed < self.thresholds.trigger:
-                    return best
-            best = self._smaller(context, best)
-        return helpful
-
-    def _smaller(self, context: Sequence[Message], plan: Plan) -> Plan | None:
-        """The plan with half the tail; None when the tail cannot become shorter."""
-        size = len(plan.tail)
-        for messages in (size // 2, size // 4, 0):
-            if messages >= size:
-                continue
-            smaller = self.plan(context, keep=Keep(messages=messages))
-            if smaller is not None and len(smaller.tail) < size:
-                return smaller
-        return None
-
-    def _still_over(self, after: Sequence[Message]) -> str:
-        if self.tokens(after) < self.thresholds.trigger:
-            return ""
-        return "The context is still above its threshold. " + self._large(after)
-
-    def _large(self, context: Sequence[Message]) -> str:
-        """A sentence on what takes the room."""
-        if self._frame.system_tokens >= self._counter.messages(context):
-            return (
-                f"The system prompt with the injected memory takes {self._frame.system_tokens} "
-                "tokens by itself."
-            )
-        one = max(context, key=self._counter.message)
-        kind = {"tool": "a tool result", "user": "a message of yours"}.get(one.role, "a message")
-        return f"The largest part is {kind} of {self._counter.message(one)} tokens."
-
-    def _no_gain(self, context: Sequence[Message]) -> NotCompacted:
-        by_size = sorted(context, key=self._counter.message, reverse=True)
-        reason = f"Compacting would not make enough room. {self._large(context)}"
-        remedy = "Shorten what is large, raise the threshold, or start a new session."
-        self._emit("skipped", reason=reason, remedy=remedy)
-        return NotCompacted(
-            "no_gain", reason, remedy, largest=tuple(m.id for m in by_size[:LARGEST_NAMED])
-        )
+    # ------------------------------------------------------------------ saying so
 
     def _nothing(self, context: Sequence[Message]) -> NotCompacted:
         if not any(message.role != "system" for message in context):
@@ -459,7 +312,12 @@ class ConversationCompactor:
             return NotCompacted("nothing", "A tool call is still open; it must stay as it is.")
         return NotCompacted("nothing", "Everything is within the newest part that is kept.")
 
-    # ------------------------------------------------------------------ saying so
+    def _told(self, outcome: Outcome) -> Outcome:
+        """A failure is announced at once; a success only when it is committed (B64)."""
+        if isinstance(outcome, NotCompacted):
+            state = "failed" if outcome.kind == "failed" else "skipped"
+            self._emit(state, reason=outcome.reason, remedy=outcome.remedy)
+        return outcome
 
     def _unless_interrupted(self, error: Exception, what: str) -> None:
         if interruption(error) is not None:

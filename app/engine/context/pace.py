@@ -25,13 +25,17 @@ class Pace:
 
     def refuses(self, config: CompactionConfig, units: int, tokens: int) -> str:
         """Why no automatic run may start now, in a sentence; "" when one may."""
-        if self._tries >= config.max_attempts_per_turn:
+        if not self.may_try(config):
             return f"Compaction was tried {self._tries} times in this turn."
         if units < self._resume_units:
             return f"After a failure it waits for {self._resume_units - units} more steps."
         if tokens < self._resume_tokens:
             return "The last compaction could not help; it waits until the conversation has grown."
         return ""
+
+    def may_try(self, config: CompactionConfig) -> bool:
+        """Whether this turn has a try left."""
+        return self._tries < config.max_attempts_per_turn
 
     def started(self) -> None:
         self._tries += 1

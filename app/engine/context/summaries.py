@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from app.engine.context.units import answered
 from app.engine.records import Message
+from app.engine.session.fold import SUMMARY_NAME
+from app.engine.session.outgoing import outgoing
 from app.resources import read_resource
 
-SUMMARY_NAME = "__compaction_summary__"
 RENDERED_CHARS = 500  # of a call's arguments, and of a result
 _IDS = uuid.UUID("6f1c1a52-7d0e-5b0c-9d58-0a7f6f3f9c11")
 _SPEAKER = {"user": "Human", "assistant": "AI", "tool": "Tool", "system": "System"}
@@ -74,7 +74,7 @@ def request(
         asked = Message(
             id="summarise", role="user", content=read_resource("prompts/summary_working_state.md")
         )
-        plain = [_without_reasoning(m) for m in answered(prefix) if m.role != "system"]
+        plain = [_without_reasoning(m) for m in outgoing(prefix) if m.role != "system"]
         return SummaryRequest(messages=(*plain, asked), system=system)
     text = prompt if prompt is not None else read_resource("prompts/summary_four_part.md")
     filled = text.replace("{messages}", render(prefix))

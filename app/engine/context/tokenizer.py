@@ -14,7 +14,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import cast
 
-from app.engine.context.tokens import Heuristic
+from app.engine.context.tokens import AgentScope, Estimator, Heuristic
+from app.engine.errors import ConfigError
 from app.resources import resource
 
 log = logging.getLogger(__name__)
@@ -129,3 +130,12 @@ def load_o200k() -> Encode:
             os.environ[name] = before
     # Special tokens in a person's text are text (B74): the ordinary encoder knows none.
     return cast("Encode", encoding.encode_ordinary)
+
+
+def estimator(name: str) -> Estimator:
+    """An estimator by its name: tiktoken, heuristic, agentscope. Raises `ConfigError`."""
+    if name == "tiktoken":
+        return Tiktoken()
+    if name in ("heuristic", "agentscope"):
+        return Heuristic() if name == "heuristic" else AgentScope()
+    raise ConfigError(f"There is no estimator {name!r}; there are tiktoken, heuristic, agentscope.")

@@ -32,8 +32,10 @@ _LETTERS_AND_SPACES = re.compile(r"[^\W\d_]| ")
 class Estimator(Protocol):
     """Something that counts the tokens of a text. `estimated` is False for a real tokenizer."""
 
-    name: str
-    estimated: bool
+    @property
+    def name(self) -> str: ...
+    @property
+    def estimated(self) -> bool: ...
 
     def text(self, text: str) -> int:
         """Tokens of `text`, taken as plain text. Never raises."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from app.engine.records import Message
 
@@ -110,38 +110,6 @@ def safe_cut(context: Sequence[Message], cut: int) -> int:
             if first < cut <= last:
                 cut, moved = first, True
     return cut
-
-
-def answered(context: Sequence[Message], missing: str = "(no result)") -> list[Message]:
-    """The same messages in the form strict servers ask for: each call has exactly one result.
-
-    A call without one gets `missing`; a second result, and one that belongs to no call, are left
-    out. The messages themselves stay the same objects.
-    """
-    results: dict[int, list[int]] = {}
-    for first, last in spans(context):
-        if context[first].calls:
-            results.setdefault(first, []).append(last)
-    out: list[Message] = []
-    for at, message in enumerate(context):
-        if message.role == "tool":
-            continue
-        out.append(message)
-        have = [context[i] for i in sorted(results.get(at, ()))]
-        for call in message.calls:
-            own = next((r for r in have if r.call_id == call.id), None)
-            own = own or next((r for r in have if not r.call_id), None)
-            if own is None:
-                own = Message(
-                    id=f"{message.id}:missing:{call.id}", role="tool", content=missing,
-                    name=call.name, call_id=call.id, origin="interrupted", is_error=True,
-                )  # fmt: skip
-            else:
-                have = [r for r in have if r is not own]
-                if not own.call_id:
-                    own = structs.replace(own, call_id=call.id)
-            out.append(own)
-    return out
 
 
 # ---------------------------------------------------------------------------- inside
