@@ -1,0 +1,309 @@
+"""Answering one query: which mode, which documents, which stretch of text, and why none.
+
+Idea: the index proposes, the text decides. Every hit is read again from its file and matched, so
+nothing is shown that is not there (any more). What the index cannot answer, a bounded scan of the
+files does, in the same words.
+
+Invariant: every hit has at least one span unless the query holds filters alone; an answer without
+hits has a reason. Synchronous; runs on the index's reader thread and stops when `halt()` is true.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
+from io import BytesIO
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from msgspec.structs import replace
+
+from app.engine.records import Hit, Query, SearchMode, SearchResult
+from app.engine.search.documents import open_for_reading, text_at
+from app.engine.search.literal import Found, Stopped, scan_files
+from app.engine.search.matching import (
+    WIDTH,
+    Stretch,
+    excerpt,
+    literal_match,
+    natural_match,
+    words_match,
+)
+from app.engine.search.query import (
+    Filters,
+    Parsed,
+    natural_expression,
+    natural_terms,
+    parse,
+    without_expression,
+    words_expression,
+)
+from app.engine.search.ranking import ranked
+from app.engine.search.store import Row, Store
+from app.engine.search.terms import fold
+
+CANDIDATES = 600
+"""Documents natural mode ranks with their neighbours."""
+VERIFIED = 2_000
+"""Candidates read at most, when a term has signs that only the text can show."""
+SCAN_SECONDS = 1.0
+"""How long a scan of the files may take before it answers with what it has."""
+
+Halt = Callable[[], bool]
+Judge = Callable[[str], "list[Stretch] | None"]
+
+
+class Texts:
+    """The files behind the hits, opened once each. Use as a context manager."""
+
+    def __init__(self, root: Path, store: Store) -> None:
+        self._root = root
+        self._store = store
+        self._open: dict[str, BinaryIO | None] = {}
+
+    def __enter__(self) -> Texts:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for file in self._open.values():
+            if file is not None:
+                file.close()
+
+    def of(self, row: Row) -> str | None:
+        """The text of a document as it is now; None when it is gone."""
+        if row.path not in self._open:
+            if len(self._open) > 200:
+                self.__exit__(None, None, None)
+                self._open.clear()
+            self._open[row.path] = self._file(row.path)
+        file = self._open[row.path]
+        if file is None:
+            return None
+        with suppress(OSError):
+            return text_at(file, row.layer, (row.line, row.offset, row.length))
+        return None
+
+    def _file(self, path: str) -> BinaryIO | None:
+        known = self._store.file(path)
+        if known is not None and known.text is not None:
+            return BytesIO(known.text.encode("utf-8", "replace"))
+        try:
+            return open_for_reading(self._root / path)
+        except OSError:
+            return None
+
+
+class Answering:
+    """One query against one index (or against the files alone, when `store` is None)."""
+
+    def __init__(
+        self, root: Path, store: Store | None, query: Query, *,
+        now: datetime, zone: tzinfo, halt: Halt, width: int | None = WIDTH,
+    ) -> None:  # fmt: skip
+        self._root = root
+        self._store = store
+        self._query = query
+        self._zone = zone
+        self._halt = halt
+        self._width = width
+        self._parsed = _asked(query, now, zone)
+        self._partial = False
+
+    def answer(self) -> SearchResult:
+        """Hits in the mode that answered, or none and a reason. Raises `Stopped`."""
+        begun = time.perf_counter()
+        result = self._answer()
+        return replace(result, seconds=time.perf_counter() - begun)
+
+    def _answer(self) -> SearchResult:
+        parsed, query = self._parsed, self._query
+        if parsed.empty or query.limit < 1:
+            return SearchResult((), 0, {}, query.mode, parsed.empty or "No hits were asked for.")
+        for mode in _modes(query.mode, parsed):
+            result = self._in_mode(mode)
+            if result.hits:
+                return result
+        mode: SearchMode = query.mode
+        return SearchResult((), 0, {}, mode, self._why_none(), complete=not self._partial)
+
+    def _in_mode(self, mode: SearchMode) -> SearchResult:
+        if mode == "literal" or self._store is None:
+            return self._scanned(mode)
+        if mode == "words":
+            result = self._words(self._store, typing=False)
+            if not result.hits and self._parsed.typing:
+                result = self._words(self._store, typing=True)
+            return result
+        return self._natural(self._store)
+
+    # ------------------------------------------------------------------ with the index
+
+    def _words(self, store: Store, *, typing: bool) -> SearchResult:
+        parsed = self._parsed
+        expression = words_expression(parsed, typing=typing)
+        verify = any(term.needle for term in parsed.terms)
+
+        def judge(text: str) -> list[Stretch] | None:
+            return words_match(parsed, text, typing=typing)
+
+        return self._from_index(store, "words", expression, judge, verify=verify)
+
+    def _natural(self, store: Store) -> SearchResult:
+        wanted = natural_terms(self._parsed)
+        verify = any(term.needle and len(term.main) == 1 for term in wanted)
+
+        def judge(text: str) -> list[Stretch] | None:
+            found = natural_match(wanted, self._parsed.without, text)
+            return None if found is None else found[0]
+
+        return self._from_index(store, "natural", natural_expression(wanted), judge, verify=verify)
+
+    def _from_index(
+        self, store: Store, mode: SearchMode, expression: str, judge: Judge, *, verify: bool
+    ) -> SearchResult:
+        query, filters = self._query, self._parsed.filters
+        without = without_expression(self._parsed)
+        wanted = VERIFIED if verify else max(query.limit, CANDIDATES)
+        rows = store.find(expression, without, filters, limit=wanted, newest=query.newest_first)
+        if not rows:
+            return SearchResult((), 0, {}, mode)
+        scored = [(0.0, row) for row in rows] if query.newest_first else ranked(rows)
+        hits, seen, lost = self._hits(
+            store, scored, judge, fold_equal=mode == "natural", all_of_them=verify
+        )
+        if verify:
+            complete = len(rows) < wanted
+            counts = seen
+        else:
+            counts, complete = store.count(expression, without, filters)
+            counts = _less(counts, lost)
+        return SearchResult(tuple(hits), sum(counts.values()), counts, mode, complete=complete)
+
+    def _hits(
+        self, store: Store, scored: Sequence[tuple[float, Row]], judge: Judge, *,
+        fold_equal: bool, all_of_them: bool,
+    ) -> tuple[list[Hit], dict[str, int], dict[str, int]]:  # fmt: skip
+        hits: list[Hit] = []
+        seen: dict[str, int] = {}
+        lost: dict[str, int] = {}
+        texts_seen: set[str] = set()
+        with Texts(self._root, store) as texts:
+            for score, row in scored:
+                if self._halt():
+                    raise Stopped
+                full = len(hits) >= self._query.limit
+                if full and not all_of_them:
+                    break
+                text = texts.of(row)
+                places = None if text is None else judge(text)
+                if text is None or places is None:
+                    lost[row.layer] = lost.get(row.layer, 0) + 1
+                    continue
+                seen[row.layer] = seen.get(row.layer, 0) + 1
+                same = fold(text).strip(" -*\t\r\n") if fold_equal else ""
+                if full or (same and same in texts_seen):
+                    continue
+                texts_seen.add(same)
+                hits.append(self._hit(row, score, text, places))
+        return hits, seen, lost
+
+    def _hit(self, row: Row, score: float, text: str, places: list[Stretch]) -> Hit:
+        shown, spans = excerpt(text, places, self._width)
+        return Hit(
+            row.layer, row.path, row.line, shown, spans, score, row.when, row.session, row.entry,
+            row.role, row.tool,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ without it
+
+    def _scanned(self, mode: SearchMode) -> SearchResult:
+        judge = self._scan_judge(mode)
+        if judge is None:
+            return SearchResult((), 0, {}, mode)
+        found, complete = scan_files(
+            self._root, self._parsed.filters, judge,
+            limit=self._query.limit, seconds=SCAN_SECONDS, halt=self._halt, zone=self._zone,
+        )  # fmt: skip
+        self._partial = self._partial or not complete
+        if self._query.newest_first:
+            found.sort(key=lambda one: one.when or datetime.min.replace(tzinfo=UTC), reverse=True)
+        hits = tuple(self._found_hit(one) for one in found[: self._query.limit])
+        counts: dict[str, int] = {}
+        for one in found:
+            counts[one.layer] = counts.get(one.layer, 0) + 1
+        return SearchResult(hits, len(found), counts, mode, complete=complete)
+
+    def _scan_judge(self, mode: SearchMode) -> Judge | None:
+        parsed = self._parsed
+        if mode == "natural":
+            wanted = natural_terms(parsed)
+            return lambda text: (natural_match(wanted, parsed.without, text) or (None,))[0]
+        if mode == "words":
+            return lambda text: words_match(parsed, text)
+        if not parsed.literal or not parsed.groups:
+            return None
+        without = replace(parsed, groups=())
+
+        def judge(text: str) -> list[Stretch] | None:
+            places = literal_match(parsed.literal, text)
+            if not places or words_match(without, text) is None:
+                return None
+            return places
+
+        return judge
+
+    def _found_hit(self, one: Found) -> Hit:
+        shown, spans = excerpt(one.text, one.places, self._width)
+        return Hit(
+            one.layer, one.path, one.line, shown, spans, float(len(one.places)), one.when,
+            one.session, one.entry, one.role, one.tool,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ reasons
+
+    def _why_none(self) -> str:
+        parsed = self._parsed
+        if parsed.filters and self._store is not None and parsed.groups:
+            without = without_expression(parsed)
+            for expression in (
+                words_expression(parsed, typing=parsed.typing),
+                natural_expression(natural_terms(parsed)),
+            ):
+                counts, _ = self._store.count(expression, without, Filters())
+                left_out = sum(counts.values())
+                if left_out:
+                    noun = "match" if left_out == 1 else "matches"
+                    return f"The filters leave out {left_out} {noun}."
+        if self._partial:
+            return "Nothing was found in what could be looked through in time."
+        return "No line or message holds this."
+
+
+def _asked(query: Query, now: datetime, zone: tzinfo) -> Parsed:
+    """The parsed query, narrowed to the layers it names."""
+    parsed = parse(query.text, today=now.astimezone(zone).date(), zone=zone)
+    if not query.layers or (parsed.empty and not query.text.strip()):
+        return parsed
+    layers = parsed.filters.layers
+    both = frozenset(query.layers) & layers if layers else frozenset(query.layers)
+    return replace(parsed, filters=replace(parsed.filters, layers=both or frozenset({"none"})))
+
+
+def _modes(mode: SearchMode, parsed: Parsed) -> tuple[SearchMode, ...]:
+    if mode != "auto":
+        return (mode,)
+    return ("words", "natural", "literal") if parsed.groups else ("words",)
+
+
+def _less(counts: dict[str, int], lost: dict[str, int]) -> dict[str, int]:
+    """Counts without the documents that turned out to be gone."""
+    left = {layer: number - lost.get(layer, 0) for layer, number in counts.items()}
+    return {layer: number for layer, number in left.items() if number > 0}

@@ -1,0 +1,458 @@
+"""`MemoryIndex`: everything the agent ever knew, findable while one types.
+
+Idea: a thin asynchronous face over two threads. One writes (bringing files into the index, one
+transaction per file), one reads (answering, newest question first: an older live one is
+interrupted). The files are the truth; the index is only a faster way to them.
+
+Invariant: a search always has an answer. No index, a damaged one, one of another version or one
+that is still being built means that the files themselves are scanned, and the answer says so. A
+rebuild grows beside the index in use and takes its place in one step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import TypeVar, overload
+
+import apsw
+from msgspec import Struct
+from msgspec.structs import replace
+
+from app.engine.errors import StorageError
+from app.engine.records import IndexState, Query, SearchResult
+from app.engine.search.answers import Answering
+from app.engine.search.indexing import bring_up, from_string
+from app.engine.search.literal import Stopped
+from app.engine.search.matching import WIDTH
+from app.engine.search.scanner import Scan, newest_first, scan
+from app.engine.search.store import Damaged, Store
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+
+SEED_LAYERS = frozenset({"memory", "daily"})
+
+
+class LineHit(Struct, frozen=True):
+    """A hit in the seed's shape: 1-based line, the whole line, and bm25 (lower is better)."""
+
+    path: str
+    line_number: int
+    content: str
+    rank: float
+
+
+class Indexed(Struct, frozen=True):
+    """What a pass over the workspace did."""
+
+    files: int
+    documents: int
+    changed: int
+    seconds: float
+    rebuilt: bool = False
+
+
+class _Job:
+    """One search; `halted` asks its thread to stop."""
+
+    def __init__(self) -> None:
+        self.halted = False
+
+    def halt(self) -> bool:
+        return self.halted
+
+
+class MemoryIndex:
+    """The search index of one workspace. All methods are for one event loop.
+
+    `path` defaults to the specification's place in the workspace. `clock` gives now in UTC.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        path: Path | None = None,
+        *,
+        zone: tzinfo | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._root = root
+        self._path = path or root / ".palimpsest" / "index.db"
+        self._clock = clock
+        self._zone = zone or clock().astimezone().tzinfo or UTC
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="index-writer")
+        self._reading = ThreadPoolExecutor(1, thread_name_prefix="index-reader")
+        self._writer: Store | None = None
+        self._reader: Store | None = None
+        self._lock = threading.Lock()
+        self._running: _Job | None = None
+        self._live: _Job | None = None
+        self._state = IndexState("unavailable", note="The index is not open.")
+        self._whole = False
+        self._closed = False
+
+    # ------------------------------------------------------------------ life
+
+    async def open(self) -> IndexState:
+        """Open the index, or find that it has to be built; never fails, never waits for a build."""
+        self._state = await self._write(self._open)
+        return self._state
+
+    def _open(self) -> IndexState:
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for left in self._path.parent.glob(f"{self._path.name}.building*"):
+                left.unlink(missing_ok=True)
+            self._writer = Store(self._path, str(self._root))
+        except Damaged as error:
+            log.warning("the index cannot be used: %s", error)
+            return IndexState("unavailable", note="The index has to be built anew.")
+        except OSError as error:
+            return IndexState("unavailable", note=f"The index cannot be opened: {error.strerror}.")
+        files, _ = self._writer.totals()
+        self._whole = files > 0
+        if self._whole:
+            return IndexState("ready", files, files)
+        return IndexState("building", note="The index is still empty.")
+
+    async def close(self) -> None:
+        """Stop what runs and close the index. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._halt(self._live)
+        await self._read(self._close_reader)
+        await self._write(self._close_writer)
+        self._reading.shutdown(wait=False)
+        self._writing.shutdown(wait=False)
+
+    def _close_reader(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    @property
+    def state(self) -> IndexState:
+        """What the index is doing, as last known (`check` compares with the disk)."""
+        return self._state
+
+    async def check(self) -> IndexState:
+        """The state, compared with the files on disk: `stale` says how many are behind."""
+        if self._state.state in ("building", "unavailable"):
+            return self._state
+        behind = await self._write(self._behind)
+        total = self._state.total
+        if behind:
+            noun = "file is" if behind == 1 else "files are"
+            note = f"{behind} {noun} newer than the index."
+            self._state = IndexState("stale", max(0, total - behind), total, note)
+        else:
+            self._state = IndexState("ready", total, total)
+        return self._state
+
+    def _behind(self) -> int:
+        if self._writer is None:
+            return 0
+        marks = scan(self._root).marks
+        known = {row.path: row for row in self._writer.files() if row.text is None}
+        changed = sum(
+            1
+            for path, mark in marks.items()
+            if path not in known
+            or (known[path].size, known[path].mtime_ns) != (mark.size, mark.mtime_ns)
+        )
+        return changed + len(known.keys() - marks.keys())
+
+    # ------------------------------------------------------------------ writing
+
+    async def index_all_from_workspace(
+        self, progress: Progress | None = None, *, rebuild: bool = False
+    ) -> Indexed:
+        """Bring every file of the workspace into the index, newest first, and drop what is gone.
+
+        Unchanged files are not read. With `rebuild`, or when the index cannot be used, a new one
+        is built beside it and swapped in; searches go on meanwhile. `progress(done, total)` is
+        called on the loop. Raises `StorageError` when the disk refuses.
+        """
+        begun = time.monotonic()
+        beside: Store | None = None
+        if rebuild or self._writer is None:
+            beside = await self._write(self._begin_rebuild)
+        try:
+            found, changed = await self._pass(beside, progress)
+            if beside is not None:
+                await self._swap(beside)
+                beside = None
+                _, more = await self._pass(None, None)
+                changed += more
+        except BaseException:
+            if beside is not None:
+                unfinished = beside
+                await asyncio.shield(self._write(lambda: self._abandon(unfinished)))
+            raise
+        files, documents = await self._write(self._totals)
+        self._whole = True
+        self._state = IndexState("ready", len(found.marks), len(found.marks))
+        return Indexed(files, documents, changed, time.monotonic() - begun, rebuild)
+
+    async def _pass(self, store: Store | None, progress: Progress | None) -> tuple[Scan, int]:
+        """One walk over the workspace into `store` (the index in use when None)."""
+        found = await self._write(lambda: scan(self._root))
+        known = await self._write(lambda: self._known(store))
+        gone = known - found.marks.keys()
+        order = [*newest_first(found.marks), *sorted(gone)]
+        changed = 0
+        for done, path in enumerate(order):
+            if self._closed:
+                raise asyncio.CancelledError
+            self._state = IndexState("building", done, len(order), self._state.note)
+            if progress is not None:
+                progress(done, len(order))
+            changed += await self._write(lambda path=path: self._bring_up(path, store))
+        if progress is not None:
+            progress(len(order), len(order))
+        return found, changed
+
+    def _known(self, store: Store | None) -> set[str]:
+        target = store or self._writer
+        return set() if target is None else {row.path for row in target.files()}
+
+    def _totals(self) -> tuple[int, int]:
+        return (0, 0) if self._writer is None else self._writer.totals()
+
+    def _bring_up(self, path: str, store: Store | None = None) -> bool:
+        target = store or self._writer
+        if target is None:
+            return False
+        try:
+            return bring_up(target, self._root, path, now_ns=time.time_ns(), zone=self._zone)
+        except apsw.Error as error:
+            raise self._broken(error) from error
+
+    def _broken(self, error: apsw.Error) -> StorageError:
+        """The index refused a write; a damaged one is not used any more."""
+        if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
+            self._close_writer()
+            self._state = IndexState("unavailable", note="The index is damaged.")
+            return StorageError(
+                "The search index is damaged.", "Rebuild the index; no other file is concerned."
+            )
+        return StorageError(f"The search index could not be written: {error}.")
+
+    async def update(self, path: str | Path) -> bool:
+        """Make the index hold one file as it is on disk; True when something changed.
+
+        `path` is relative to the workspace or absolute. Without a usable index: False.
+        """
+        relative = self._relative(path)
+        return await self._write(lambda: self._bring_up(relative))
+
+    async def remove(self, path: str | Path) -> bool:
+        """Drop one path from the index; False when it was not there."""
+        relative = self._relative(path)
+
+        def drop() -> bool:
+            return self._writer is not None and self._writer.remove(relative)
+
+        return await self._write(drop)
+
+    async def index_from_string(self, path: str, text: str) -> int:
+        """Index `text` as if `path` held it (the seed's call); how many lines it has.
+
+        It stays until the path is updated or removed, or the workspace is indexed.
+        """
+
+        def put() -> int:
+            if self._writer is None:
+                return 0
+            try:
+                return from_string(self._writer, path, text, now_ns=time.time_ns(), zone=self._zone)
+            except apsw.Error as error:
+                raise self._broken(error) from error
+
+        return await self._write(put)
+
+    def _relative(self, path: str | Path) -> str:
+        given = Path(path)
+        if given.is_absolute():
+            with suppress(ValueError):
+                return given.relative_to(self._root).as_posix()
+        return given.as_posix()
+
+    # ------------------------------------------------------------------ rebuilding
+
+    def _begin_rebuild(self) -> Store:
+        beside = self._beside()
+        self._delete(beside)
+        try:
+            beside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return Store(beside, str(self._root))
+        except (Damaged, OSError) as error:
+            raise StorageError(f"The search index could not be built: {error}.") from error
+
+    def _beside(self) -> Path:
+        return self._path.with_name(f"{self._path.name}.building")
+
+    @staticmethod
+    def _delete(path: Path) -> None:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+    def _abandon(self, store: Store) -> None:
+        store.close()
+        self._delete(self._beside())
+
+    async def _swap(self, built: Store) -> None:
+        """Put the new index in the place of the old one; no search runs meanwhile."""
+        gate = threading.Event()
+        held = asyncio.ensure_future(self._read(lambda: self._hold(gate)))
+        try:
+            await self._write(lambda: self._swap_files(built))
+        finally:
+            gate.set()
+            await held
+
+    def _hold(self, gate: threading.Event) -> None:
+        self._close_reader()
+        gate.wait()
+
+    def _swap_files(self, built: Store) -> None:
+        built.close(single_file=True)
+        self._close_writer()
+        for suffix in ("-wal", "-shm"):
+            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+        os.replace(self._beside(), self._path)
+        self._delete(self._beside())
+        try:
+            self._writer = Store(self._path, str(self._root))
+        except Damaged as error:
+            raise StorageError(f"The new search index cannot be opened: {error}.") from error
+
+    # ------------------------------------------------------------------ searching
+
+    @overload
+    async def search(self, query: str, limit: int = 30) -> list[LineHit]: ...
+    @overload
+    async def search(
+        self, query: Query, *, supersede: bool = False, width: int | None = WIDTH
+    ) -> SearchResult: ...
+
+    async def search(
+        self,
+        query: Query | str,
+        limit: int = 30,
+        *,
+        supersede: bool = False,
+        width: int | None = WIDTH,
+    ) -> SearchResult | list[LineHit]:
+        """Answer a query. A text gives the seed's rows from MEMORY.md and the daily logs.
+
+        With `supersede` (live search) an older search that was also asked with it ends with
+        `CancelledError`; other searches wait for their turn. `width` is how many characters of a
+        long text are shown around the match; None shows all. Never fails because of the text or
+        the index.
+        """
+        if isinstance(query, str):
+            asked = Query(query, layers=SEED_LAYERS, limit=limit)  # type: ignore[arg-type]
+            found = await self._search(asked, supersede=False, width=None)
+            return [LineHit(hit.path, hit.line, hit.text, -hit.score) for hit in found.hits]
+        return await self._search(query, supersede=supersede, width=width)
+
+    async def _search(self, query: Query, *, supersede: bool, width: int | None) -> SearchResult:
+        job = _Job()
+        if supersede:
+            self._halt(self._live)
+            self._live = job
+        try:
+            return await self._read(lambda: self._answer(job, query, width))
+        except Stopped:
+            raise asyncio.CancelledError from None
+        except asyncio.CancelledError:
+            self._halt(job)
+            raise
+        finally:
+            if self._live is job:
+                self._live = None
+
+    def _halt(self, job: _Job | None) -> None:
+        if job is None:
+            return
+        job.halted = True
+        with self._lock:
+            if self._running is job and self._reader is not None:
+                self._reader.interrupt()
+
+    def _answer(self, job: _Job, query: Query, width: int | None) -> SearchResult:
+        if job.halted:
+            raise Stopped
+        with self._lock:
+            self._running = job
+        try:
+            store, note = self._usable()
+            return self._noted(self._ask(job, store, query, width), note)
+        except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
+            log.warning("the index failed while searching: %s", error)
+            self._close_reader()
+            self._state = IndexState("unavailable", note="The index is damaged.")
+            note = "The index is damaged; the files were read instead."
+            return self._noted(self._ask(job, None, query, width), note)
+        except (apsw.InterruptError, apsw.AbortError):
+            raise Stopped from None
+        finally:
+            with self._lock:
+                self._running = None
+
+    def _ask(self, job: _Job, store: Store | None, query: Query, width: int | None) -> SearchResult:
+        if store is not None:
+            store.stop_when(job.halt)
+        try:
+            return Answering(
+                self._root, store, query,
+                now=self._clock(), zone=self._zone, halt=job.halt, width=width,
+            ).answer()  # fmt: skip
+        finally:
+            if store is not None:
+                store.stop_when(None)
+
+    def _usable(self) -> tuple[Store | None, str]:
+        """The reader's store if there is one to ask, and what to say about it."""
+        if self._state.state == "unavailable":
+            return None, f"{self._state.note} The files were read instead."
+        if self._reader is None:
+            try:
+                self._reader = Store(self._path, str(self._root), reading=True)
+            except Damaged:
+                return None, "The index cannot be used; the files were read instead."
+        if self._state.state == "building":
+            done, total = self._state.done, self._state.total
+            return self._reader, f"The index is still being built ({done} of {total} files)."
+        return self._reader, ""
+
+    @staticmethod
+    def _noted(result: SearchResult, note: str) -> SearchResult:
+        if not note:
+            return result
+        return replace(result, reason=f"{note} {result.reason}".strip(), complete=False)
+
+    # ------------------------------------------------------------------ threads
+
+    async def _write(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._writing, work)
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._reading, work)

@@ -1,0 +1,206 @@
+"""Where in a text a query matches, and the stretch of it to show.
+
+Idea: the index says which documents may match; this says whether they do, and where. The same
+judgement serves a scan of the files when there is no index. Invariant: spans lie inside the text,
+in order, apart from each other, and each covers whole matched words of the original. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from app.engine.records import Span
+from app.engine.search.query import Parsed, Term
+from app.engine.search.terms import Token, fold, fold_with_map, stem, tokens
+
+WIDTH = 240
+"""Characters of a hit's text, unless told otherwise."""
+MOST_SPANS = 64
+
+Stretch = tuple[int, int]
+
+
+def words_match(parsed: Parsed, text: str, *, typing: bool = False) -> list[Stretch] | None:
+    """Where the groups of `parsed` stand in `text`; None when one is missing or one is unwanted."""
+    found = list(tokens(text))
+    folded = _Folded(text)
+    for term in parsed.without:
+        if term_places(term, found, folded):
+            return None
+    places: list[Stretch] = []
+    last = parsed.groups[-1][-1] if parsed.groups else None
+    for group in parsed.groups:
+        here: list[Stretch] = []
+        for term in group:
+            opened = term.open or (typing and term is last)
+            here += term_places(term, found, folded, opened=opened)
+        if not here:
+            return None
+        places += here
+    return places
+
+
+def natural_match(
+    wanted: Sequence[Term], without: Sequence[Term], text: str
+) -> tuple[list[Stretch], int] | None:
+    """Where any of `wanted` stands in `text`, by word or stem, and how many of them do."""
+    found = list(tokens(text))
+    folded = _Folded(text)
+    if any(term_places(term, found, folded) for term in without):
+        return None
+    places: list[Stretch] = []
+    count = 0
+    for term in wanted:
+        if term.quoted or (term.needle and len(term.main) == 1):
+            here = term_places(term, found, folded)
+        else:
+            here = _stem_places(term, found)
+        count += bool(here)
+        places += here
+    return (places, count) if places else None
+
+
+def literal_match(needle: str, text: str) -> list[Stretch]:
+    """Where the folded `needle` stands in `text`, letter by letter."""
+    if not needle or needle not in fold(text):
+        return []
+    folded, at = fold_with_map(text)
+    return [
+        (at[match.start()], _after(at, match.end()))
+        for match in re.finditer(re.escape(needle), folded)
+    ]
+
+
+def _after(at: list[int], end: int) -> int:
+    """The original offset behind folded character `end - 1` (a cluster is never cut in half)."""
+    here = at[end - 1]
+    while at[end] == here:
+        end += 1
+    return at[end]
+
+
+class _Folded:
+    """The folded text, made when it is first needed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._folded: str | None = None
+
+    def __contains__(self, needle: str) -> bool:
+        if self._folded is None:
+            self._folded = fold(self.text).replace("’", "'")
+        return needle in self._folded
+
+
+def term_places(
+    term: Term, found: list[Token], folded: _Folded, *, opened: bool | None = None
+) -> list[Stretch]:
+    """Where one term stands, exactly as it was typed (folded)."""
+    opened = term.open if opened is None else opened
+    if term.needle and term.needle not in folded:
+        return []
+    wanted = term.main
+    if len(wanted) == 1:
+        places = [(t.start, t.end) for t in found if _is(t, wanted[0], opened)]
+    else:
+        places = [
+            (found[i].start, found[i + len(wanted) - 1].end)
+            for i in range(len(found) - len(wanted) + 1)
+            if found[i].terms[0] == wanted[0] and _follow(found, i, wanted, opened)
+        ]
+    if term.needle:
+        places = [place for place in places if _shows(term.needle, folded.text, place)]
+    return places
+
+
+def _is(token: Token, wanted: str, opened: bool) -> bool:
+    if opened:
+        return any(term.startswith(wanted) for term in token.terms)
+    return wanted in token.terms
+
+
+def _follow(found: list[Token], i: int, wanted: tuple[str, ...], opened: bool) -> bool:
+    last = len(wanted) - 1
+    for k in range(1, len(wanted)):
+        main = found[i + k].terms[0]
+        if main != wanted[k] and not (opened and k == last and main.startswith(wanted[k])):
+            return False
+    return True
+
+
+def _shows(needle: str, text: str, place: Stretch) -> bool:
+    """Whether the signs of `needle` stand around this very place."""
+    near = fold(text[max(0, place[0] - len(needle)) : place[1] + len(needle)]).replace("’", "'")
+    return needle in near
+
+
+def _stem_places(term: Term, found: list[Token]) -> list[Stretch]:
+    wanted = frozenset(term.stems)
+    places = [(t.start, t.end) for t in found if (t.stem or stem(t.terms[0])) in wanted]
+    places += [
+        (t.start, t.end) for t in found if len(t.terms) > 1 and not wanted.isdisjoint(t.terms)
+    ]
+    if term.open:
+        beginning = term.stems[-1]
+        places += [(t.start, t.end) for t in found if t.terms[0].startswith(beginning)]
+    return places
+
+
+# ---------------------------------------------------------------------------- what is shown
+
+
+def merged(places: Iterable[Stretch]) -> list[Stretch]:
+    """The stretches in order; those that touch or overlap become one."""
+    out: list[Stretch] = []
+    for start, end in sorted(places):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return out
+
+
+_CONTROL = dict.fromkeys((*range(32), 127, 133, 8232, 8233), " ")
+
+
+def excerpt(
+    text: str, places: Iterable[Stretch], width: int | None = WIDTH
+) -> tuple[str, tuple[Span, ...]]:
+    """`text` cut to about `width` characters around its densest match, on one line, with spans.
+
+    `…` marks a cut. `width` None means the whole text. Control characters become spaces one by
+    one, so that every span slices what it sliced in the original.
+    """
+    stretches = merged(places)
+    start, end = 0, len(text)
+    if width is not None and len(text) > width:
+        start, end = _window(text, stretches, width)
+    before = "…" if start > 0 else ""
+    after = "…" if end < len(text) else ""
+    shown = before + text[start:end].translate(_CONTROL) + after
+    shift = len(before) - start
+    spans = tuple(
+        Span(max(a, start) + shift, min(b, end) + shift)
+        for a, b in stretches
+        if a < end and b > start
+    )
+    return shown, spans[:MOST_SPANS]
+
+
+def _window(text: str, stretches: list[Stretch], width: int) -> Stretch:
+    """The stretch of `width` characters that holds the most matches, a little before the first."""
+    if not stretches:
+        return 0, width
+    best, most, j = 0, 0, 0
+    for i, (begin, _) in enumerate(stretches):
+        j = max(j, i)
+        while j + 1 < len(stretches) and stretches[j + 1][1] - begin <= width * 3 // 4:
+            j += 1
+        if j - i + 1 > most:
+            best, most = begin, j - i + 1
+    start = min(max(0, best - width // 4), max(0, len(text) - width))
+    space = text.rfind(" ", max(0, start - 12), start + 1)
+    if start > 0 and space > 0:
+        start = space + 1
+    return start, min(len(text), start + width)

@@ -1,0 +1,379 @@
+"""What a person typed becomes a query that cannot fail.
+
+Idea: everything is literal unless it is one of a few plain signs (quotes, `*` at the end, `-` in
+front, OR between two terms, `field:value` with a value that field can have). What is not
+understood is searched for as it stands.
+
+Invariant: `parse` never raises and its work is bounded, whatever the text; nothing of FTS5's syntax
+can get through, as only terms from `terms.py` are ever put into an expression.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from app.engine.records import LAYERS
+from app.engine.search.terms import STEM_MARK, Token, fold, stem, tokens
+
+LONGEST_QUERY = 2_000
+"""Characters of a query that count."""
+MOST_TERMS = 48
+"""Terms of a query that count."""
+
+ROLES = ("user", "assistant", "tool", "system")
+FIELDS = ("in", "role", "tool", "session", "day", "after", "before", "has")
+HAS = ("evicted", "tool", "error")
+
+_LAYER_NAMES = {name: name for name in LAYERS} | {
+    "session": "sessions", "log": "daily", "logs": "daily", "archive": "daily", "md": "memory",
+    "memory.md": "memory", "results": "evicted",
+}  # fmt: skip
+_PIECE = re.compile(
+    r"""\s*(?:
+      (?P<field>-?(?:in|role|tool|session|day|after|before|has)):(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]+))
+    | (?P<not>-(?=[^\s\-*])|not:(?=\S))?(?:"(?P<phrase>[^"]*)(?:"(?P<star>\*)?|$)|(?P<word>\S+))
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_EDGES = " \t\r\n.,;:!?…'\"`()[]{}<>“”‘’«»。，、；：！？（）【】《》「」『』"
+_SYMBOLS_IN_WORD = re.compile(r"[^\w\s'’]")
+
+
+class Term(Struct, frozen=True):
+    """One thing to find. `main` are main terms that must follow each other.
+
+    `stems` are what natural mode looks for instead, each on its own. `open` means that the last
+    main term is only a beginning (a typed `*`, or a single character of a Chinese run). `needle`,
+    when not "", must stand in the folded text as it is: the term has signs that no term keeps.
+    """
+
+    text: str
+    main: tuple[str, ...]
+    stems: tuple[str, ...] = ()
+    open: bool = False
+    quoted: bool = False
+    needle: str = ""
+
+
+class Filters(Struct, frozen=True):
+    """What a hit must be. Empty means no condition; instants are UTC, `before` is exclusive."""
+
+    layers: frozenset[str] = frozenset()
+    not_layers: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    not_roles: frozenset[str] = frozenset()
+    tools: frozenset[str] = frozenset()
+    not_tools: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
+    after: datetime | None = None
+    before: datetime | None = None
+    has: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return self != _NO_FILTERS
+
+
+_NO_FILTERS = Filters()
+
+
+class Parsed(Struct, frozen=True):
+    """A query, understood. Each of `groups` must be met, by any one of its terms.
+
+    `literal` is the folded text without filters. `typing` says that the last word may go on.
+    """
+
+    groups: tuple[tuple[Term, ...], ...] = ()
+    without: tuple[Term, ...] = ()
+    filters: Filters = _NO_FILTERS
+    literal: str = ""
+    typing: bool = False
+    cut: bool = False
+    empty: str = ""
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """All terms asked for, in order."""
+        return tuple(term for group in self.groups for term in group)
+
+
+def parse(text: str, *, today: date, zone: tzinfo = UTC) -> Parsed:
+    """Understand `text`. `today` and `zone` give `day:today` and plain days their meaning."""
+    cut = len(text) > LONGEST_QUERY
+    text = text[:LONGEST_QUERY]
+    groups: list[tuple[Term, ...]] = []
+    without: list[Term] = []
+    literal: list[str] = []
+    filters = _NO_FILTERS
+    count = 0
+    joining = False
+    last_is_word = False
+    for piece in _PIECE.finditer(text):
+        if count >= MOST_TERMS:
+            cut = True
+            break
+        last_is_word = False
+        if piece["field"]:
+            value = piece["quoted"] or piece["value"] or ""
+            changed = _filter(filters, piece["field"].lower(), value, today, zone)
+            if changed is not None:
+                filters = changed
+                continue
+            piece_text = piece.group().strip()
+        else:
+            piece_text = piece["word"] or ""
+        if piece_text == "OR" and groups and not joining and not piece["not"]:
+            joining = True
+            continue
+        quoted = piece["phrase"] is not None
+        term = _term(piece["phrase"] if quoted else piece_text, quoted, bool(piece["star"]))
+        if not piece["not"]:
+            literal.append(piece["phrase"] if quoted else piece_text)
+        if term is None:
+            continue
+        count += 1
+        if piece["not"]:
+            without.append(term)
+        elif joining:
+            groups[-1] = (*groups[-1], term)
+        else:
+            groups.append((term,))
+        joining = False
+        last_is_word = not quoted and not piece["not"] and not term.open
+    typing = last_is_word and bool(text) and not text[-1].isspace() and not joining
+    parsed = Parsed(tuple(groups), tuple(without), filters, fold(" ".join(literal)), typing, cut)
+    return replace(parsed, empty=_why_empty(text, parsed))
+
+
+def _why_empty(text: str, parsed: Parsed) -> str:
+    if parsed.groups or parsed.without or parsed.filters:
+        return ""
+    if not text.strip():
+        return "Nothing to search for yet."
+    return "There are no letters or digits to search for."
+
+
+def _term(text: str, quoted: bool, star: bool) -> Term | None:
+    """One typed word or phrase as a term; None when nothing in it can be searched for."""
+    opened = star or (not quoted and text.endswith("*"))
+    bare = text.rstrip("*") if opened else text
+    found = list(tokens(bare))
+    if not found:
+        return None
+    last = len(found) - 1
+    main = [t.terms[0] for i, t in enumerate(found) if i < last or not _closes(found, i)]
+    single = found[last].run and len(main[-1]) == 1 and not _closes(found, last)
+    needle = ""
+    inner = bare.strip(_EDGES)
+    if not quoted and _SYMBOLS_IN_WORD.search(inner):
+        needle = fold(inner).replace("’", "'")
+    stems = [t.stem or stem(t.terms[0]) for i, t in enumerate(found) if not _closes(found, i)]
+    main = main[:MOST_TERMS]
+    stems = dict.fromkeys(stems[:MOST_TERMS])
+    return Term(text, tuple(main), tuple(stems), opened or single, quoted, needle)
+
+
+def _closes(found: list[Token], i: int) -> bool:
+    """Whether piece `i` is the single character that ends a run of several."""
+    here, before = found[i], found[i - 1]
+    return i > 0 and here.run and before.run and here.start < before.end and len(here.terms[0]) == 1
+
+
+# ---------------------------------------------------------------------------- filters
+
+
+def _filter(now: Filters, field: str, value: str, today: date, zone: tzinfo) -> Filters | None:
+    """`now` with one more condition; None when the value makes no sense for the field."""
+    negative = field.startswith("-")
+    field = field.removeprefix("-")
+    values = frozenset(part for part in value.lower().split(",") if part)
+    if not values:
+        return None
+    if field == "in":
+        layers = frozenset(_LAYER_NAMES.get(name, "") for name in values)
+        if "" in layers:
+            return None
+        if negative:
+            return replace(now, not_layers=now.not_layers | layers)
+        return replace(now, layers=now.layers | layers)
+    if field == "role":
+        if not values <= set(ROLES):
+            return None
+        if negative:
+            return replace(now, not_roles=now.not_roles | values)
+        return replace(now, roles=now.roles | values)
+    if field == "tool":
+        if negative:
+            return replace(now, not_tools=now.not_tools | values)
+        return replace(now, tools=now.tools | values)
+    if negative:
+        return None
+    if field == "session":
+        return replace(now, sessions=now.sessions | frozenset(value.split(",")) - {""})
+    if field == "has":
+        return replace(now, has=now.has | values) if values <= set(HAS) else None
+    return _when(now, field, value, today, zone)
+
+
+def _when(now: Filters, field: str, value: str, today: date, zone: tzinfo) -> Filters | None:
+    days = _days(value, today)
+    if days is None:
+        return None
+    start = datetime.combine(days[0], time(), zone).astimezone(UTC)
+    end = datetime.combine(days[1], time(), zone).astimezone(UTC)
+    if field != "before" and (now.after is None or start > now.after):
+        now = replace(now, after=start)
+    limit = start if field == "before" else end if field == "day" else None
+    if limit is not None and (now.before is None or limit < now.before):
+        now = replace(now, before=limit)
+    return now
+
+
+def _days(value: str, today: date) -> tuple[date, date] | None:
+    """First day and the day after the last of `2026`, `2026-09`, `2026-09-12`, `today`, …"""
+    value = value.lower()
+    if value in ("today", "今天"):
+        return today, today + timedelta(days=1)
+    if value in ("yesterday", "昨天"):
+        return today - timedelta(days=1), today
+    match = re.fullmatch(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", value, re.ASCII)
+    if match is None:
+        return None
+    year, month, day = (int(part) if part else None for part in match.groups())
+    try:
+        first = date(year or 1, month or 1, day or 1)
+        if day:
+            return first, first + timedelta(days=1)
+        if month:
+            return first, date(first.year + month // 12, month % 12 + 1, 1)
+        return first, date(first.year + 1, 1, 1)
+    except (ValueError, OverflowError):
+        return None
+
+
+# ---------------------------------------------------------------------------- expressions
+
+
+def words_expression(parsed: Parsed, *, typing: bool = False) -> str:
+    """The FTS5 expression for words mode: every group, in any order. "" when there is none.
+
+    With `typing` the last word may go on.
+    """
+    groups = [[_phrase(term) for term in group] for group in parsed.groups]
+    if not groups:
+        return ""
+    if typing:
+        groups[-1][-1] = _phrase(replace(parsed.groups[-1][-1], open=True))
+    return " AND ".join(f"({' OR '.join(group)})" for group in groups)
+
+
+def without_expression(parsed: Parsed) -> str:
+    """The FTS5 expression for what must not be there; "" when there is nothing."""
+    return " OR ".join(_phrase(term) for term in parsed.without)
+
+
+def natural_expression(wanted: tuple[Term, ...]) -> str:
+    """The FTS5 expression for natural mode: any of the terms, by word or by stem."""
+    parts: dict[str, None] = {}
+    for term in wanted:
+        if term.quoted:
+            parts[_phrase(term)] = None
+            continue
+        for i, one in enumerate(term.stems):
+            if term.open and i == len(term.stems) - 1:
+                parts[f'"{one}"*'] = None
+            else:
+                parts[f'"{one}"'] = None
+                if one.isascii():
+                    parts[f'"{STEM_MARK}{one}"'] = None
+    return " OR ".join(parts)
+
+
+def natural_terms(parsed: Parsed) -> tuple[Term, ...]:
+    """The terms natural mode asks for: function words dropped, unless nothing would be left."""
+    english, chinese = stop_words()
+    kept: list[Term] = []
+    for term in parsed.terms:
+        if term.quoted:
+            kept.append(term)
+        elif term.main[0] in english and len(term.main) == 1 and not term.needle:
+            continue
+        elif not term.text.isascii() and not term.open:
+            kept += _chinese(term, chinese)
+        else:
+            kept.append(term)
+    return tuple(kept) or parsed.terms
+
+
+def _chinese(term: Term, splitter: re.Pattern[str]) -> list[Term]:
+    """A term without spaces, cut at the function words in it."""
+    parts = [_term(part, False, False) for part in splitter.split(fold(term.text))]
+    return [part for part in parts if part is not None] or [term]
+
+
+@cache
+def stop_words() -> tuple[frozenset[str], re.Pattern[str]]:
+    """English function words (folded), and a pattern that cuts a Chinese run at its own."""
+    folder = Path(__file__).resolve().parents[3] / "resources" / "search"
+    english = frozenset(_list(folder / "stop_words_en.txt"))
+    chinese = sorted(_list(folder / "stop_words_zh.txt"), key=len, reverse=True)
+    return english, re.compile("|".join(map(re.escape, chinese)) or r"(?!)")
+
+
+def _list(path: Path) -> list[str]:
+    try:
+        lines = path.read_text("utf-8").split("\n")
+    except OSError:
+        return []
+    return [word for line in lines if not line.startswith("#") for word in line.split()]
+
+
+# ---------------------------------------------------------------------------- plain words
+
+
+def describe(parsed: Parsed) -> str:
+    """What is searched for, as a sentence."""
+    if parsed.empty:
+        return parsed.empty
+    groups = [" or ".join(_say(term) for term in group) for group in parsed.groups]
+    parts = [" and ".join(groups) if groups else "everything"]
+    if parsed.without:
+        parts.append("without " + " or ".join(_say(term) for term in parsed.without))
+    parts += _say_filters(parsed.filters)
+    if parsed.cut:
+        parts.append("(the query was too long; its beginning is used)")
+    return f"Searching for {', '.join(parts)}."
+
+
+def _say(term: Term) -> str:
+    shown = term.text.rstrip("*") if term.open else term.text
+    if term.quoted:
+        return f"the phrase “{shown}”"
+    return f"words beginning with “{shown}”" if term.text.endswith("*") else f"“{shown}”"
+
+
+def _say_filters(filters: Filters) -> list[str]:
+    said: list[str] = []
+    for names, word in (
+        (filters.layers, "in"), (filters.not_layers, "not in"), (filters.roles, "said by"),
+        (filters.not_roles, "not said by"), (filters.tools, "of the tool"),
+        (filters.not_tools, "not of the tool"), (filters.sessions, "in the session"),
+        (filters.has, "with"),
+    ):  # fmt: skip
+        if names:
+            said.append(f"{word} {' or '.join(sorted(names))}")
+    if filters.after:
+        said.append(f"from {filters.after:%Y-%m-%d %H:%M} UTC on")
+    if filters.before:
+        said.append(f"before {filters.before:%Y-%m-%d %H:%M} UTC")
+    return said
+
+
+def _phrase(term: Term) -> str:
+    quoted = '"' + " ".join(term.main) + '"'
+    return quoted + "*" if term.open else quoted
