@@ -88,6 +88,7 @@ class _Failed(Exception):
 
 class OpenAIEndpoint:
     """One model of one server. `base_url` ends with /v1; `key` is this origin's own key or "".
+    `where` names the server in sentences for people.
 
     `estimate` gives our own token count of a request; with it a silently cut prompt is noticed.
     """
@@ -99,6 +100,7 @@ class OpenAIEndpoint:
         *,
         key: str = "",
         name: str = "",
+        where: str = "",
         options: Options | None = None,
         estimate: Callable[[Request], int] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -109,6 +111,7 @@ class OpenAIEndpoint:
         self.model = model
         self.name = name or model
         self.host = probe.host_of(base_url)
+        self._where = where or f"the server at {self.host}"
         self.fit_for_memory = self.options.fit_for_memory
         self.supports_tools = self.options.supports_tools
         self._openai_own = urlsplit(base_url).hostname == "api.openai.com"
@@ -193,7 +196,7 @@ class OpenAIEndpoint:
                 return None
 
     def _error(self, verdict: Verdict) -> ModelError:
-        return to_error(verdict, f"the server at {self.host}", self.name)
+        return to_error(verdict, self._where, self.name)
 
     def _learn(self, verdict: Verdict) -> None:
         if verdict.kind is Kind.OVERFLOW:
@@ -309,6 +312,11 @@ class OpenAIEndpoint:
                 # The import takes about a second, the client reads certificates: not on the loop.
                 self._client = await asyncio.to_thread(_make_client, self.base_url, self._key)
             return self._client
+
+
+def warm_up() -> None:
+    """Import the client, which takes about a second; for a thread, before the first request."""
+    import openai  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 
 def _make_client(base_url: str, key: str) -> AsyncOpenAI:
