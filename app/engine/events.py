@@ -49,6 +49,11 @@ class Activity(Struct, frozen=True):
     detail: dict[str, Any] = {}
 
 
+TurnKind = Literal[
+    "started", "waiting", "text", "reasoning", "item", "approval", "finished", "stopped", "failed",
+]  # fmt: skip
+
+
 class TurnEvent(Struct, frozen=True):
     """One thing that happened while a reply is made.
 
@@ -59,10 +64,7 @@ class TurnEvent(Struct, frozen=True):
     """
 
     session_id: str
-    kind: Literal[
-        "started", "waiting", "text", "reasoning", "item", "approval", "finished",
-        "stopped", "failed",
-    ]  # fmt: skip
+    kind: TurnKind
     text: str = ""
     item: TranscriptItem | None = None
     remedy: str = ""

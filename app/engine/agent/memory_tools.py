@@ -36,9 +36,9 @@ def format_hits(query: str, result: SearchResult) -> str:
 
 
 def numbered(text: str, start: int | None, end: int | None) -> str:
-    """Lines `start` to `end` as `N|text`, clamped.
+    """Lines `start` to `end` as `N|text`, clamped; split at U+000A only.
 
-    Raises `ToolFailed` when `start` is past the end. Lines are split at U+000A only; a final newline makes one more, empty line.
+    A final newline makes one more, empty line. Raises `ToolFailed` when `start` is past the end.
     """
     lines = text.split("\n")
     first = max(1, 1 if start is None else start)

@@ -1,0 +1,194 @@
+"""The reasoning loop: one turn of a person and an agent.
+
+The person's message is durable before anything else happens. A half answer is never kept; a reply
+that is complete ends the turn, and whatever follows (flush, maintenance) is a job that the reply
+never waits for. Specification, sections 5, 8 and 15.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from app.engine.agent.assembly import (
+    Assembled,
+    log_request,
+    recall_for,
+    with_history,
+)
+from app.engine.agent.keeper import ContextKeeper
+from app.engine.agent.live import LiveSession
+from app.engine.agent.parts import AgentParts
+from app.engine.errors import ContextOverflow, IncompleteAnswer, Interrupted, UserError
+from app.engine.events import TurnEvent, TurnKind
+from app.engine.llm.endpoint import Answer, Endpoint, ReasoningDelta, TextDelta, WaitingDelta
+from app.engine.records import Message, ToolCall, TranscriptItem, TurnResult, Usage
+from app.engine.session import entries as e
+
+
+class Agent:
+    """Runs the turns of one session. `after_turn(live)` is called when a reply is complete."""
+
+    def __init__(
+        self, parts: AgentParts, live: LiveSession, after_turn: Callable[[LiveSession], None]
+    ) -> None:
+        self._parts = parts
+        self._live = live
+        self._after_turn = after_turn
+        self.keeper = ContextKeeper(parts, live)
+        self._shown = False  # whether a person has seen a part of the answer
+
+    async def turn(self, text: str) -> TurnResult:
+        """One turn. Never raises for failures of model, tools or disk: they are its result."""
+        self._say("started", text)
+        self.keeper.pace.new_turn()
+        try:
+            question = Message(id=self._parts.new_id("u"), role="user", content=text)
+            await self._live.write(lambda session: session.add(question))
+            reply, calls, usage = await self._loop(text)
+        except (asyncio.CancelledError, Interrupted) as stop:
+            await self._interrupt()
+            self._say("stopped")
+            if isinstance(stop, Interrupted):
+                raise
+            return TurnResult(self._live.id, "stopped")
+        except UserError as error:
+            self._say("failed", str(error), remedy=error.remedy)
+            return TurnResult(self._live.id, "failed", error=str(error), remedy=error.remedy)
+        await self._live.write(lambda session: session.sync())
+        self._say("finished", reply)
+        self._after_turn(self._live)
+        return TurnResult(self._live.id, "finished", reply, calls, usage)
+
+    async def _loop(self, question: str) -> tuple[str, tuple[ToolCall, ...], Usage]:
+        endpoint = self._parts.chat()
+        made: list[ToolCall] = []
+        usage = Usage()
+        recall: str | None = None
+        for _ in range(self._parts.config.agent.max_steps):
+            around = await self.keeper.before_request(endpoint)
+            if recall is None:
+                recall = await self._recall(around, question)
+            answer, around = await self._ask(endpoint, around, recall)
+            message = await self._keep(answer)
+            usage = answer.usage or usage
+            if not answer.calls or answer.finish == "length":
+                return answer.text, tuple(made), usage
+            for call in message.calls:
+                made.append(call)
+                await self._run(call, message.id, around)
+        raise IncompleteAnswer(
+            f"The model asked for tools {self._parts.config.agent.max_steps} times without ending.",
+            "Send again to let it go on, or raise the number of steps in Settings.",
+        )
+
+    # ------------------------------------------------------------------ asking the model
+
+    async def _recall(self, around: Assembled, question: str) -> str:
+        recall = await recall_for(self._parts, around, question)
+        if recall:
+            entry = e.Recall(text=recall, query=question[:500])
+            await self._live.write(lambda session: session.append(entry))
+        return recall
+
+    async def _ask(
+        self, endpoint: Endpoint, around: Assembled, recall: str
+    ) -> tuple[Answer, Assembled]:
+        """The answer; after an overflow with nothing shown yet, once more (OVF-3 to OVF-8)."""
+        try:
+            return await self._stream(endpoint, around, recall), around
+        except ContextOverflow as error:
+            basic = around.config.agent.strategy == "basic"
+            if self._shown or basic or not around.config.agent.compaction:
+                raise
+            await self.keeper.recover(around, endpoint, error)
+        around = await self.keeper.before_request(endpoint)
+        return await self._stream(endpoint, around, recall), around
+
+    async def _stream(self, endpoint: Endpoint, around: Assembled, recall: str) -> Answer:
+        made = with_history(around, self._live.session.outgoing(), recall)
+        await log_request(self._parts, self._live, made)
+        self._shown = False
+        stream = endpoint.stream(made.request)
+        try:
+            async for delta in stream:
+                match delta:
+                    case TextDelta(text):
+                        self._shown = True
+                        self._say("text", text)
+                    case ReasoningDelta(text):
+                        self._say("reasoning", text)
+                    case WaitingDelta(what, _):
+                        self._say("waiting", what)
+                    case Answer():
+                        return delta
+        finally:
+            if (close := getattr(stream, "aclose", None)) is not None:
+                await close()
+        raise IncompleteAnswer("The model's answer ended before it was complete.")
+
+    async def _keep(self, answer: Answer) -> Message:
+        """Store a whole answer, and what it cost."""
+        complete = answer.finish != "length"
+        message = Message(
+            id=self._parts.new_id("a"),
+            role="assistant",
+            content=answer.text,
+            reasoning=answer.reasoning,
+            calls=answer.calls if complete else (),
+        )
+        kept = await self._live.write(lambda session: session.add(message))
+        if answer.usage is not None:
+            spent = e.UsageEntry(
+                message_id=message.id,
+                prompt=answer.usage.prompt,
+                completion=answer.usage.completion,
+                model=answer.model,
+            )
+            await self._live.do(lambda session: session.append(spent))
+        return kept
+
+    # ------------------------------------------------------------------ running tools
+
+    async def _run(self, call: ToolCall, message_id: str, around: Assembled) -> None:
+        """Run one call and append its result; a long one is put aside at once."""
+        item_id = f"{message_id}:use:{call.id}"
+        running = TranscriptItem(
+            item_id, 0, "tool", self._parts.clock(), tool=call.name, arguments=call.arguments
+        )
+        self._say("item", item=running)
+
+        async def approve(asked: ToolCall) -> bool:
+            self._say("approval", asked.id, item=running)
+            return await self._live.approval(asked)
+
+        outcome = await self._parts.toolbox.run(call, approve)
+        await self._live.write(
+            lambda session: session.add_result(
+                call.id,
+                call.name,
+                outcome.output,
+                is_error=outcome.is_error,
+                seconds=outcome.seconds,
+            )
+        )
+        await self.keeper.evict(around)
+
+    async def _interrupt(self) -> None:
+        """Close open calls; runs to its end also when it is cancelled again."""
+        work = asyncio.ensure_future(
+            self._live.write(lambda session: session.interrupt("stopped by the person"))
+        )
+        await asyncio.shield(work)
+
+    # ------------------------------------------------------------------ saying so
+
+    def _say(
+        self,
+        kind: TurnKind,
+        text: str = "",
+        *,
+        item: TranscriptItem | None = None,
+        remedy: str = "",
+    ) -> None:
+        self._parts.bus.publish(TurnEvent(self._live.id, kind, text, item, remedy))
