@@ -16,6 +16,7 @@ from pathlib import Path
 from app.engine.errors import PathRefused
 
 MEMORY_AREAS = ("MEMORY.md", "memory/")
+MISSING = "There is no such file, or nothing is in it."
 MAX_PATH = 4_096
 MAX_NAME = 255
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -45,7 +46,7 @@ def readable(root: Path, text_path: str, *, areas: Sequence[str] = ()) -> Path:
     try:
         mode = path.stat().st_mode
     except OSError:
-        raise PathRefused("There is no such file.", "Check the path.") from None
+        raise PathRefused(MISSING, "Check the path.") from None
     if not stat.S_ISREG(mode):
         raise PathRefused("That path is not a regular file.", "Name a file.")
     return path

@@ -18,10 +18,9 @@ from app.engine.errors import PathRefused, Unreadable
 from app.engine.records import TextPage
 from app.engine.workspace.files import digest, read_bytes, well_formed, write_atomic
 from app.engine.workspace.layout import Layout, safe_name
+from app.engine.workspace.paging import page_of
 
 _NAME = re.compile(r"(.*)-([0-9a-f]{16})", re.S)
-_CONTINUATION = bytes(range(0x80, 0xC0))  # bytes that begin no character in UTF-8
-_CHUNK = 1 << 20
 _MAX_CALL = 200  # a file name has 255 bytes; the hash tells longer ids apart
 
 
@@ -60,7 +59,8 @@ class Evictions:
 
         Raises `StorageError`; then nothing was written.
         """
-        data = well_formed(text).encode()
+        text = well_formed(text)
+        data = text.encode()
         sha256 = digest(data)
         path = self._file(call_id, sha256)
         reused = not path.is_symlink() and path.is_file() and read_bytes(path) == data
@@ -136,40 +136,3 @@ class Evictions:
         """A folder or file that is a link elsewhere is not ours to read or write."""
         if file.is_symlink() or (self.folder.exists() and self.folder.resolve() != self.folder):
             raise PathRefused("The folder of evicted results is a link.", "Replace it by a folder.")
-
-
-def page_of(file: Path, start: int, length: int) -> TextPage:
-    """Characters of any UTF-8 file. `start` and `length` are clamped to what there is."""
-    start, length = max(0, start), max(0, length)
-    total, pieces, wanted = 0, list[str](), length
-    try:
-        with open(file, "rb") as stream:
-            rest = b""
-            while chunk := stream.read(_CHUNK):
-                data = rest + chunk
-                cut = _last_start(data) if len(chunk) == _CHUNK else len(data)
-                data, rest = data[:cut], data[cut:]
-                count = len(data.translate(None, _CONTINUATION))
-                if wanted and total + count > start:
-                    text = data.decode(errors="replace")
-                    piece = text[max(0, start - total) :][:wanted]
-                    pieces.append(piece)
-                    wanted -= len(piece)
-                total += count
-            if rest:
-                total += len(rest.translate(None, _CONTINUATION))
-                if wanted and total > start:
-                    pieces.append(rest.decode(errors="replace")[:wanted])
-    except OSError as error:
-        raise Unreadable("This result cannot be read.", "Mend its permissions.") from error
-    text = "".join(pieces)
-    start = min(start, total)
-    return TextPage(text, start, start + len(text), total)
-
-
-def _last_start(data: bytes) -> int:
-    """Where the last character of `data` begins: what follows may not be whole yet."""
-    at = len(data) - 1
-    while at > 0 and 0x80 <= data[at] < 0xC0:
-        at -= 1
-    return at
