@@ -48,15 +48,15 @@ def compact(n: int) -> str:
     if abs(n) <= 9_999:
         return number(n)
     if abs(n) < 999_950:
-        return QLocale().toString(n / 1_000, "f", 1) + "k"
-    return QLocale().toString(n / 1_000_000, "f", 1) + "M"
+        return QLocale().toString(float(n) / 1_000, "f", 1) + "k"
+    return QLocale().toString(float(n) / 1_000_000, "f", 1) + "M"
 
 
 def thousands(n: int) -> str:
     """A count for a mark or a head: 860, 2.4k, 20k, 26.2k; no trailing .0."""
     if abs(n) < 1_000:
         return number(n)
-    text = compact(n) if abs(n) >= 999_950 else QLocale().toString(n / 1_000, "f", 1) + "k"
+    text = compact(n) if abs(n) >= 999_950 else QLocale().toString(float(n) / 1_000, "f", 1) + "k"
     zero = QLocale().decimalPoint() + "0"
     return text.replace(zero + "k", "k").replace(zero + "M", "M")
 
@@ -75,7 +75,7 @@ def size(n: int) -> str:
 def seconds(value: float) -> str:
     """A duration: 0.2 s, 8 s, 3 min 20 s, 2 h 5 min."""
     if value < 9.95:
-        return QLocale().toString(value, "f", 1 if value % 1 else 0) + " s"
+        return QLocale().toString(float(value), "f", 1 if value % 1 else 0) + " s"
     whole = round(value)
     if whole < 60:
         return f"{whole} s"

@@ -1,0 +1,66 @@
+"""Owned tasks: no coroutine runs without somebody who ends it.
+
+Each pane, the window and each dialog own one `Tasks`. An error in a task goes to the owner's
+`failed` callback, once; cancellation is silent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+Failed = Callable[[str, BaseException], None]
+
+
+class Tasks:
+    """Named tasks of one owner. `failed(name, error)` is called for what they raise."""
+
+    def __init__(self, failed: Failed | None = None) -> None:
+        self._failed = failed
+        self._running: dict[asyncio.Task[Any], str] = {}
+
+    def start(self, name: str, coro: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run `coro` beside whatever else goes by that name."""
+        task = asyncio.ensure_future(coro)
+        self._running[task] = name
+        task.add_done_callback(self._ended)
+        return task
+
+    def latest(self, name: str, coro: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run `coro`; an older task of that name is cancelled first."""
+        self.cancel(name)
+        return self.start(name, coro)
+
+    def running(self, name: str) -> bool:
+        return any(n == name and not t.done() for t, n in self._running.items())
+
+    def cancel(self, name: str) -> None:
+        for task, known in list(self._running.items()):
+            if known == name:
+                task.cancel()
+
+    def cancel_all(self) -> None:
+        for task in list(self._running):
+            task.cancel()
+
+    async def end(self, within: float = 2.0) -> None:
+        """Cancel all and wait until they are gone (or `within` seconds are)."""
+        self.cancel_all()
+        if self._running:
+            await asyncio.wait(list(self._running), timeout=within)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        name = self._running.pop(task, "")
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            return
+        if self._failed is None:
+            log.error("task %r failed", name, exc_info=error)
+        else:
+            self._failed(name, error)
