@@ -27,6 +27,7 @@ from app.engine.workspace.files import well_formed
 
 USE = ":use:"
 RESULT = ":result:"
+TEXT = ("text",)
 _ROLES: dict[str, Role] = {
     "USER": "user", "ASSISTANT": "assistant", "TOOL": "tool", "SYSTEM": "system",
 }  # fmt: skip
@@ -113,7 +114,7 @@ def _result(message: Message, seconds: float | None) -> ToolResult:
         tool_call_id=message.call_id,
         name=message.name,
         output=message.content,
-        output_block_types=message.block_types or (("text", "image") if message.images else ()),
+        output_block_types=message.block_types or (("text", "image") if message.images else TEXT),
         images=message.images,
         is_error=message.is_error,
         seconds=seconds,
@@ -158,7 +159,7 @@ def result_message(entry: ToolResult) -> Message:
         name=entry.name,
         call_id=entry.tool_call_id,
         images=entry.images,
-        block_types=entry.output_block_types,
+        block_types=() if entry.output_block_types == TEXT else entry.output_block_types,
         is_error=entry.is_error,
     )
 
