@@ -198,8 +198,11 @@ class Summariser:
         return squeezed
 
     def _smaller(self, budget: int, error: ContextOverflow) -> int:
-        told = int((error.window - self._reserved) * MARGIN) if error.window else budget
-        return min(told, budget * 3 // 4) if told > 0 else budget // 2
+        """The budget after an overflow: what the server said its window is, else half."""
+        if not error.window:
+            return budget // 2
+        self._reserved = min(self._reserved, error.window // 8)
+        return min(int((error.window - self._reserved) * MARGIN), budget * 3 // 4)
 
 
 def shortened(message: Message, limit: int) -> Message:
