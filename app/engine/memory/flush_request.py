@@ -1,0 +1,154 @@
+"""What a flush asks a model: one system prompt and one user message, in batches that fit.
+
+Pure. The user message holds MEMORY.md under a read-only label and today's log under a label that
+says the output follows it (each only when it is not blank), then the conversation with bracketed
+role names; arguments of calls are cut at 500 characters, results at 1 000 (specification,
+section 9). Invariant: every message of a range is in exactly one batch, or, when it is longer than
+a batch, in pieces of consecutive ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from msgspec import Struct
+
+from app.engine.llm.endpoint import Request, user
+from app.engine.records import Message
+
+ARGUMENT_CHARS = 500
+RESULT_CHARS = 1_000
+NOT_FLUSHED = frozenset({"summary", "continuation", "session_context", "recall", "interrupted"})
+
+
+class References(Struct, frozen=True):
+    """What the model is shown beside the conversation. Texts are without our comments."""
+
+    curated: str
+    log: str
+    log_path: str
+    today: date
+
+
+class Batch(Struct, frozen=True):
+    """One stretch of a range. `last` is "" when its last message goes on in the next batch."""
+
+    text: str
+    messages: tuple[Message, ...]
+    first: str
+    last: str
+
+
+def remembered(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """What of these messages a flush may see: no system messages, summaries or recalled text."""
+    return tuple(m for m in messages if m.role != "system" and m.origin not in NOT_FLUSHED)
+
+
+def last_entry(message: Message) -> str:
+    """The id of the last log entry a message was written as (specification, section 3.4)."""
+    return f"{message.id}:use:{message.calls[-1].id}" if message.calls else message.id
+
+
+def render(message: Message) -> str:
+    """One message as the model reads it; "" when it holds no text and no call."""
+    lines: list[str] = []
+    if message.role == "tool":
+        name = f"tool {message.name}".strip()
+        return f"[{name}] {_cut(message.content, RESULT_CHARS)}"
+    if message.content.strip():
+        lines.append(f"[{message.role}] {message.content.strip()}")
+    lines += [f"[{message.role}] (an image)"] * len(message.images)
+    lines += [
+        f"[{message.role} calls {call.name}] {_cut(call.arguments, ARGUMENT_CHARS)}"
+        for call in message.calls
+    ]
+    return "\n".join(lines)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[:limit] + "…"
+
+
+def batches(messages: Sequence[Message], budget: int) -> Iterator[Batch]:
+    """Split a range so that the text of each batch has at most `budget` characters.
+
+    A call and its results stay together where they fit.
+    """
+    texts: list[str] = []
+    held: list[Message] = []
+    size = 0
+    for unit in _units(messages):
+        text = "\n".join(part for m in unit if (part := render(m)))
+        if held and size + len(text) > budget:
+            yield Batch("\n".join(texts), tuple(held), held[0].id, last_entry(held[-1]))
+            texts, held, size = [], [], 0
+        if len(text) > budget:
+            yield from _pieces(text, unit, budget)
+            continue
+        held += unit
+        if text:
+            texts.append(text)
+        size += len(text) + 1
+    if held:
+        yield Batch("\n".join(texts), tuple(held), held[0].id, last_entry(held[-1]))
+
+
+def _units(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    unit: list[Message] = []
+    for message in messages:
+        if unit and message.role != "tool":
+            yield unit
+            unit = []
+        unit.append(message)
+    if unit:
+        yield unit
+
+
+def _pieces(text: str, unit: Sequence[Message], budget: int) -> Iterator[Batch]:
+    """A unit longer than a batch, cut where a line ends when there is one near."""
+    at = 0
+    while at < len(text):
+        end = min(at + budget, len(text))
+        if end < len(text):
+            line = text.rfind("\n", at + budget // 2, end)
+            end = line + 1 if line > 0 else end
+        last = last_entry(unit[-1]) if end == len(text) else ""
+        yield Batch(text[at:end], tuple(unit), unit[0].id, last)
+        at = end
+
+
+def build(prompt: str, references: References, conversation: str) -> Request:
+    """The request of one batch: exactly one system and one user message (FLU-7)."""
+    today = f"{references.today.isoformat()} ({references.today:%A})"
+    parts = [f"Today is {today}."]
+    if references.curated.strip():
+        parts.append(
+            "## MEMORY.md (read-only, for reference: do not restate it)\n\n"
+            + references.curated.strip()
+        )
+    if references.log.strip():
+        parts.append(
+            f"## {references.log_path} (today's log: your output follows this, do not repeat it)"
+            + "\n\n"
+            + references.log.strip()
+        )
+    parts.append("## The conversation\n\n" + conversation)
+    return Request(messages=(user("\n\n".join(parts), id="flush"),), system=prompt)
+
+
+def fitted(references: References, limit: int) -> References:
+    """The references within `limit` characters: of MEMORY.md its head, of the log its tail."""
+    share = max(0, limit // 2)
+    log = references.log if len(references.log) <= share else "…\n" + _tail(references.log, share)
+    left = max(0, limit - len(log))
+    curated = references.curated
+    if len(curated) > left:
+        curated = curated[:left].rpartition("\n")[0] + "\n…" if left else ""
+    return References(curated, log, references.log_path, references.today)
+
+
+def _tail(text: str, size: int) -> str:
+    if size <= 0:
+        return ""
+    return text[-size:].partition("\n")[2]
