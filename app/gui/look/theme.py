@@ -207,7 +207,7 @@ def palette_for(scheme: Scheme, contrast: bool = False) -> QPalette:
 
 
 def style_sheet() -> str:
-    """Scroll bars and tool tips; everything else is painted."""
+    """Scroll bars and tool tips; all else is painted (a `Field` paints its own ground below)."""
     c = {name: token(name).name() for name in ("press", "line_strong", "raised", "text", "line")}
     return f"""
 QScrollBar:vertical {{ width: 10px; background: transparent; margin: 0; }}
@@ -218,6 +218,7 @@ QScrollBar::handle:horizontal {{ margin: 2px; min-width: 32px; }}
 QScrollBar::handle:hover {{ background: {c["line_strong"]}; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+Field {{ background: transparent; border: none; }}
 QToolTip {{ background: {c["raised"]}; color: {c["text"]};
   border: 1px solid {c["line_strong"]}; padding: 4px 6px; }}
 """

@@ -106,7 +106,8 @@ def _made(
 ) -> QFont:
     if role == "code":
         made = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        families = [made.family(), *[f for f in _CHINESE_FACES if f in base[0]]]
+        # "monospace" is an alias that a list of families would skip: name what it stands for.
+        families = [QFontInfo(made).family(), *[f for f in _CHINESE_FACES if f in base[0]]]
         made.setFamilies(families)
     else:
         made = QFont()

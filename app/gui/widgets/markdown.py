@@ -74,6 +74,7 @@ class MarkdownView(QTextBrowser):
         self.setFrameShape(QTextBrowser.Shape.NoFrame)
         self.setUndoRedoEnabled(False)
         self.document().setDocumentMargin(0)
+        self.document().setIndentWidth(22)
         self.viewport().setAutoFillBackground(False)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self.anchorClicked.connect(self._on_anchor)
@@ -308,7 +309,7 @@ class MarkdownView(QTextBrowser):
             if isinstance(frame, QTextFrame) and frame.frameFormat().property(CODE_FRAME):
                 box = layout.frameBoundingRect(frame)
                 if box.intersects(seen):
-                    rounded(painter, box.adjusted(0, 0, 0, 0), 6, token("sunken"))
+                    rounded(painter, box.adjusted(0, 2, 0, -10), 6, token("sunken"))
         block = self.cursorForPosition(event.rect().topLeft()).block()
         while block.isValid():
             box = layout.blockBoundingRect(block)

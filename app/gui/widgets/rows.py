@@ -259,7 +259,10 @@ class RowList(QTableView):
         least = self._least or (34 if self._lines == 1 else 50)
         self.verticalHeader().setDefaultSectionSize(row_height(least, self._lines) + 1)
         palette = QPalette(self.palette())
-        palette.setColor(QPalette.ColorRole.Base, token(self._ground))
+        ground = token(self._ground)
+        palette.setColor(QPalette.ColorRole.Base, ground)
+        # The delegate paints selection; the style must not paint its own below.
+        palette.setColor(QPalette.ColorRole.Highlight, ground)
         self.setPalette(palette)
         self._size_heads()
         self.viewport().update()

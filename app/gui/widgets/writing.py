@@ -133,7 +133,7 @@ class Writer:
         level = int(opened.tag[1]) if opened.type == "heading_open" else 0
         form = self._paragraph(level=level, tight=bool(opened.hidden))
         depth = len(self._lists)
-        if depth:
+        if depth and not item:
             form.setIndent(depth)
         self._block(cursor, form)
         if item and depth:
@@ -156,10 +156,7 @@ class Writer:
         else:
             form.setStyle(QTextListFormat.Style.ListDisc)
         form.setIndent(len(self._lists))
-        keep = cursor.blockFormat()
         self._lists[-1][1] = cursor.createList(form)
-        keep.setIndent(0)
-        cursor.mergeBlockFormat(keep)
 
     def _block(self, cursor: QTextCursor, form: QTextBlockFormat) -> None:
         """Begin a block; the empty first block of a document is used as it is."""
@@ -233,6 +230,7 @@ class Writer:
         form = QTextTableFormat()
         form.setBorder(1)
         form.setBorderBrush(QBrush(token("line")))
+        form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
         form.setBorderCollapse(True)
         form.setCellPadding(6)
         form.setTopMargin(2)

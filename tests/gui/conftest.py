@@ -1,0 +1,91 @@
+"""What GUI tests share: a dressed application, a loop, a way to wait, and clean deletion."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QApplication
+
+from app.engine.events import Bus
+from app.gui.bridge import EngineSignals, new_loop
+from app.gui.look import theme as look_theme
+from app.gui.look import type as look_type
+from app.gui.widgets.pane import Desk
+
+NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _dressed(qapp: QApplication) -> Iterator[None]:
+    """Light, no motion, and nothing left to delete when a test is over."""
+    if not qapp.property("dressed"):
+        look_type.install(qapp)
+        look_theme.install(qapp, "light")
+        qapp.setProperty("dressed", True)
+    look_theme.theme().choose("light", contrast=False, still=True, zoom=1.0)
+    yield
+    flush_deleted()
+
+
+def flush_deleted() -> None:
+    """Deliver DeferredDelete: `deleteLater` alone is not delivered when a test ends."""
+    for _ in range(3):
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        QCoreApplication.processEvents()
+
+
+@pytest.fixture
+def qloop(qapp: QApplication) -> Iterator[asyncio.AbstractEventLoop]:
+    """An asyncio loop on Qt's; what is still running at the end is cancelled."""
+    loop = new_loop()
+    asyncio.set_event_loop(loop)
+    yield loop
+    rest = asyncio.all_tasks(loop)
+    for task in rest:
+        task.cancel()
+    if rest:
+        loop.run_until_complete(asyncio.gather(*rest, return_exceptions=True))
+    loop.close()
+    asyncio.set_event_loop(None)
+
+
+@pytest.fixture
+def until() -> Callable[..., object]:
+    """`await until(lambda: …)`: wait while the loop runs (qtbot.waitUntil would stop tasks)."""
+    return wait_until
+
+
+async def wait_until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while not condition():
+        if loop.time() > end:
+            raise AssertionError(f"still not so after {seconds} s: {condition}")
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def bus() -> Bus:
+    """The event bus of the fake engine in `desk`."""
+    return Bus()
+
+
+@pytest.fixture
+def desk(bus: Bus) -> Iterator[Desk]:
+    """A desk whose engine has empty `ask` and `do`: a test puts its own coroutines there.
+
+    Reported bugs are in `desk.engine.faults`.
+    """
+    engine = SimpleNamespace(ask=SimpleNamespace(), do=SimpleNamespace(), events=bus, faults=[])
+    signals = EngineSignals(bus)
+    yield Desk(engine=engine, signals=signals, report=engine.faults.append, now=lambda: NOW)
+    signals.stop()
