@@ -1,0 +1,313 @@
+"""The log file: torn tails, bad lines, line ends, one writer, huge lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from app.engine.errors import SessionNotFound, StorageError, WorkspaceBusy
+from app.engine.session import entries as e
+from app.engine.session.codec import decode, encode
+from app.engine.session.log import MemoryLog, SessionLog, raw_lines, raw_lines_backwards
+from app.engine.session.session import Session
+from app.engine.session.transcript import items
+from tests.helpers.session_parts import (
+    bot,
+    lines,
+    load,
+    log_path,
+    new,
+    of_type,
+    said,
+    user,
+)
+
+
+def message_line(n: int, **more: object) -> bytes:
+    entry = {"type": "message", "id": f"m{n}", "role": "USER", "content": f"text {n}", **more}
+    return json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+
+
+def valid_log(folder: Path, count: int = 3) -> Path:
+    session = new(folder)
+    for n in range(count):
+        session.add(user(f"text {n}", f"m{n}"))
+    session.close()
+    return log_path(folder)
+
+
+@pytest.mark.case("B42", "MOT-85")
+def test_a_torn_tail_is_set_aside_before_the_next_append(tmp_path: Path) -> None:
+    path = valid_log(tmp_path)
+    before = path.read_bytes()
+    stub = b'{"type":"message","te'
+    path.write_bytes(before + stub)
+
+    session = load(tmp_path)
+    assert path.read_bytes() == before + stub  # loading never writes
+    session.add(user("next", "m9"))
+    session.close()
+
+    assert path.read_bytes().startswith(before)
+    assert stub not in path.read_bytes()
+    assert (tmp_path / "s-1.log.torn-1").read_bytes() == stub
+    (told,) = of_type(path, "recovery")
+    assert (told["file"], told["bytes"]) == ("s-1.log.torn-1", len(stub))
+    again = load(tmp_path)
+    assert said(again) == ["text 0", "text 1", "text 2", "next"]
+    assert again.counters.bad == 0
+    assert [n["seq"] for n in lines(path)] == list(range(1, 7))
+    assert any(i.target == "s-1.log.torn-1" for i in items(again.entries()))
+
+
+@pytest.mark.case("B44")
+def test_a_whole_last_line_without_newline_counts(tmp_path: Path) -> None:
+    path = valid_log(tmp_path)
+    path.write_bytes(path.read_bytes()[:-1])
+    session = load(tmp_path)
+    assert said(session) == ["text 0", "text 1", "text 2"]
+    session.add(user("next", "m9"))
+    assert said(load(tmp_path)) == ["text 0", "text 1", "text 2", "next"]
+    assert not list(tmp_path.glob("*.torn-*"))
+    assert all(json.loads(line) for line in path.read_bytes().split(b"\n") if line)
+
+
+@pytest.mark.case("SES-10")
+def test_a_malformed_line_is_skipped_and_the_others_load(tmp_path: Path) -> None:
+    path = valid_log(tmp_path)
+    whole = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([*whole[:2], b"{not json", *whole[2:]]))
+    session = load(tmp_path)
+    assert said(session) == ["text 0", "text 1", "text 2"]
+    assert session.counters.bad == 1
+
+
+@pytest.mark.case("SES-12")
+def test_times_as_numbers_and_as_text_both_load(tmp_path: Path) -> None:
+    path = log_path(tmp_path)
+    stamps = [1780833603.5, 1780833603500, "2026-06-07T12:00:03.5Z", "2026-06-07T14:00:03.5+02:00"]
+    path.write_bytes(b"".join(message_line(n, timestamp=s) for n, s in enumerate(stamps)))
+    session = load(tmp_path)
+    assert len(session.context) == 4
+    times = {entry.when for entry in session.entries() if isinstance(entry, e.Entry)}
+    assert times == {datetime(2026, 6, 7, 12, 0, 3, 500_000, tzinfo=UTC)}
+
+
+def test_a_time_that_cannot_be_read_is_none_and_the_entry_stays(tmp_path: Path) -> None:
+    log_path(tmp_path).write_bytes(message_line(1, timestamp="yesterday") + message_line(2))
+    session = load(tmp_path)
+    assert said(session) == ["text 1", "text 2"]
+    assert [i.when for i in items(session.entries())] == [None, None]
+
+
+@pytest.mark.case("B47")
+def test_only_the_byte_0a_ends_a_line(tmp_path: Path) -> None:
+    text = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei"
+    path = log_path(tmp_path)
+    raw = (
+        '{"type":"message","id":"m1","role":"USER","content":'
+        '"a\u2028b\u2029c\x85d\\u000be\\ff\\u001cg\\u001dh\\u001ei"}\n'
+    )
+    path.write_bytes(raw.encode())
+    session = load(tmp_path)
+    assert said(session) == [text]
+    session.add(user(text, "m2"))
+    assert said(load(tmp_path)) == [text, text]
+    assert [len(list(raw_lines(path))), len(list(raw_lines_backwards(path)))] == [3 - 1, 2]
+
+
+@pytest.mark.case("MOT-77")
+def test_lines_of_the_wrong_shape_are_skipped_and_counted(tmp_path: Path) -> None:
+    path = log_path(tmp_path)
+    path.write_bytes(
+        message_line(1) + b"no json at all\n" + b'["a", "list"]\n' + b'{"type":"message"}\n'
+        + message_line(2)
+    )  # fmt: skip
+    session = load(tmp_path)
+    assert said(session) == ["text 1", "text 2"]
+    assert session.counters.bad == 3
+    assert session.counters.entries == 2
+
+
+def test_unknown_kinds_and_fields_come_back_as_they_were() -> None:
+    line = (
+        b'{"v":1,"seq":7,"type":"hologram","id":"h-1","parentId":"m1","timestamp":5,'
+        b'"depth":{"a":[1,null]},"extra":"field"}\n'
+    )
+    entry = decode(line)
+    assert isinstance(entry, e.RawEntry)
+    assert encode(entry) == line
+    known = decode(message_line(1, futureField={"x": 1}, name=None))
+    assert isinstance(known, e.MessageEntry)
+    assert json.loads(encode(known))["futureField"] == {"x": 1}
+
+
+def test_a_byte_order_mark_and_crlf_are_no_obstacle(tmp_path: Path) -> None:
+    path = log_path(tmp_path)
+    body = (message_line(1) + message_line(2)).replace(b"\n", b"\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + body)
+    assert said(load(tmp_path)) == ["text 1", "text 2"]
+    assert [a for a, _, _ in raw_lines(path)] == [a for a, _, _ in raw_lines_backwards(path)][::-1]
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    first, second = new(tmp_path), new(tmp_path)
+    first.add(user("one", "m1"))
+    with pytest.raises(WorkspaceBusy):
+        second.add(user("two", "m2"))
+    first.close()
+    second.add(user("two", "m2"))
+    assert said(second) == ["one", "two"]  # what the first wrote was read before
+
+
+def test_another_process_is_kept_out(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("one", "m1"))
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from app.engine.errors import WorkspaceBusy\n"
+        "from app.engine.session.log import SessionLog\n"
+        "from app.engine.session.entries import SessionClose\n"
+        "try: SessionLog(Path(sys.argv[1])).append([SessionClose()])\n"
+        "except WorkspaceBusy: print('busy')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(log_path(tmp_path))],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout.strip() == "busy"
+
+
+def test_a_refused_write_leaves_session_and_file_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = new(tmp_path)
+    session.add(user("one", "m1"))
+    before, state = log_path(tmp_path).read_bytes(), session.state
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(StorageError):
+            session.add(user("two", "m2"))
+    assert log_path(tmp_path).read_bytes() == before
+    assert session.state == state
+    session.add(user("two", "m2"))
+    assert load(tmp_path).state == session.state
+
+
+@pytest.mark.case("MOT-42", "MOT-44")
+def test_the_file_appears_with_the_first_message(tmp_path: Path) -> None:
+    session = new(tmp_path, system_prompt="Be brief.", config={"safety_ratio": 0.6})
+    assert not log_path(tmp_path).exists()
+    session.add(user("one", "m1"))
+    first = lines(log_path(tmp_path))[0]
+    assert first["type"] == "session_open"
+    assert (first["sessionId"], first["systemPrompt"]) == ("s-1", "Be brief.")
+    assert first["config"] == {"safety_ratio": 0.6}
+
+
+@pytest.mark.case("MOT-43")
+def test_a_message_entry_has_role_content_and_time(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("one", "m1"))
+    session.add(bot("two", "m2"))
+    made = of_type(log_path(tmp_path), "message")
+    assert [(m["role"], m["content"]) for m in made] == [("USER", "one"), ("ASSISTANT", "two")]
+    assert all(datetime.fromisoformat(m["timestamp"]).tzinfo is not None for m in made)
+
+
+@pytest.mark.case("MOT-101")
+def test_the_log_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
+    code = (
+        "import sys, locale; from pathlib import Path\n"
+        "from app.engine.session.log import SessionLog\n"
+        "from app.engine.session.session import Session\n"
+        "from app.engine.records import Message\n"
+        "assert 'utf' not in locale.getpreferredencoding(False).lower()\n"
+        "path = Path(sys.argv[1])\n"
+        "s = Session.create('s-1', SessionLog(path))\n"
+        "s.add(Message('m1', 'user', '\\u6570\\u636e\\u5e93 caf\\u00e9 \\U0001f378')); s.close()\n"
+        "print(ascii(Session.load('s-1', SessionLog(path)).context[0].content))\n"
+    )
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(log_path(tmp_path))],
+        capture_output=True, text=True, check=True, timeout=60, env=env,
+    )  # fmt: skip
+    assert done.stdout.strip() == ascii("数据库 café 🍸")
+    assert "数据库 café 🍸" in log_path(tmp_path).read_text("utf-8")
+
+
+@pytest.mark.case("MOT-70")
+def test_an_unknown_session_is_a_value_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="s-1"):
+        load(tmp_path)
+    with pytest.raises(SessionNotFound):
+        load(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reading_backwards_is_reading_forwards_reversed(tmp_path: Path) -> None:
+    path = log_path(tmp_path)
+    body = b"".join(
+        message_line(n, content="x" * (300_000 if n % 7 == 3 else n)) for n in range(60)
+    )
+    for tail in (b"", b'{"torn', b"\n\n"):
+        path.write_bytes(body + tail)
+        assert list(raw_lines_backwards(path)) == list(raw_lines(path))[::-1]
+
+
+def test_a_log_in_memory_holds_the_same(tmp_path: Path) -> None:
+    there, here = new(tmp_path), Session.create("s-1", MemoryLog())
+    for session in (there, here):
+        session.add(user("one", "m1"))
+        session.add(bot("two", "m2", "c1"))
+        session.add_result("c1", "look", "three")
+    assert here.context == there.context
+    assert [e.type_of(n) for n in here.entries() if isinstance(n, e.Entry)] == [
+        e.type_of(n) for n in there.entries() if isinstance(n, e.Entry)
+    ]
+
+
+def test_sequence_numbers_go_on_after_a_restart(tmp_path: Path) -> None:
+    valid_log(tmp_path)
+    session = load(tmp_path)
+    session.add(user("next", "m9"))
+    assert [n["seq"] for n in lines(log_path(tmp_path))] == [1, 2, 3, 4, 5]
+
+
+def test_a_log_without_numbers_is_numbered_by_its_lines(tmp_path: Path) -> None:
+    path = log_path(tmp_path)
+    path.write_bytes(message_line(1) + b"bad\n" + message_line(2))
+    session = load(tmp_path)
+    session.add(user("three", "m3"))
+    assert lines_seq(session) == [1, 2, 3, 4]
+
+
+def lines_seq(session: Session) -> list[int]:
+    return [entry.seq for entry in session.entries()]
+
+
+def test_fsync_follows_the_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append("log"))
+    counts: dict[str, tuple[int, int]] = {}
+    for setting in ("always", "per_turn", "never"):
+        synced.clear()
+        log = SessionLog(tmp_path / f"{setting}.log.jsonl", fsync=setting)
+        session = Session.create(setting, log)
+        session.add(user("one", "m1"))
+        early = len(synced)
+        session.sync()
+        counts[setting] = (bool(early), len(synced) > early)
+        session.close()
+    assert counts == {"always": (True, False), "per_turn": (False, True), "never": (False, False)}
