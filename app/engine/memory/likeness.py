@@ -20,11 +20,17 @@ _FUNCTION_WORDS = (
     "these those his her their they he she we you i has have had will would can do does did "
     "user users"
 )  # never "no" and "not": they turn a fact around
+_NO_NAMES = frozenset(["user", "it", "he", "she", "they", "there", "this", "that", "who", "what"])
 _STOP = frozenset(_FUNCTION_WORDS.split(" "))
 _DATE = re.compile(r"\d{4}[-/.年]\d{1,2}(?:[-/.月]\d{1,2}日?)?")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PATH = re.compile(r"(?:~|\.{0,2})/[\w./-]+|\b[\w-]+(?:/[\w.-]+)+|\b[\w-]+\.[A-Za-z]{1,5}\b")
-_NAME = re.compile(r"(?<![.!?。！？]\s)(?<!^)\b[A-ZÀ-Þ][\w'’-]+")
+_NAME = re.compile(r"(?<![.!?。！？:]\s)(?<!^)\b[A-ZÀ-Þ][\w'’-]+")
+# A capital at the beginning says nothing by itself; what follows a name usually does.
+_FIRST_NAME = re.compile(
+    r"[A-ZÀ-Þ][\w-]+(?=(?:['’]s)?\s(?:and|is|was|has|had|will|works|lives|likes|prefers|wants|owns|"
+    r"uses|moved|said|needs|plans|runs|leads|manages|met|asked|joined|left|takes|speaks|drinks)\b)"
+)
 
 
 @lru_cache(maxsize=65_536)
@@ -58,4 +64,7 @@ def specifics(text: str) -> frozenset[str]:
     found.update(m.group() for m in _NUMBER.finditer(plain))
     found.update(m.group().rstrip(".").casefold() for m in _PATH.finditer(plain))
     found.update(m.group().casefold() for m in _NAME.finditer(plain))
+    first = _FIRST_NAME.match(plain)
+    if first is not None and first.group().casefold() not in _NO_NAMES:
+        found.add(first.group().casefold())
     return frozenset(found)

@@ -1,0 +1,450 @@
+"""From decisions to the file: one transaction that survives a kill at any point.
+
+Order (specification, section 10): state `applying` with base and result hash is durable first; then
+the writer replaces MEMORY.md and adds a version with provenance; then the index; then section
+states and watermark; last the final state. What a crash left in between is finished or taken back
+by `resume_applying`. When the file changed under the review, untouched changes merge alone and the
+rest ask again: a hand edit is never overwritten. Everything here blocks: call it in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from app.engine.errors import BaseChanged, UserError
+from app.engine.memory import provenance
+from app.engine.memory.diff import Difference, difference
+from app.engine.memory.outline import bullet_key, bullets, lines_of, normal
+from app.engine.memory.proposals import (
+    OPEN,
+    Input,
+    ProposalClosed,
+    ProposalStore,
+    RefusedClaims,
+    Stored,
+    info_of,
+)
+from app.engine.memory.review import Merged, accept_all, carried, marked, merge, resolved
+from app.engine.memory.review import preview as preview_of
+from app.engine.memory.settling import Settling, bullets_in, facts_of, traced, with_edits
+from app.engine.records import Applied, Change, Decision, Preview, Proposal, Version
+from app.engine.workspace.files import digest, encode, lock
+from app.engine.workspace.layout import Layout
+from app.engine.workspace.memory_file import MemoryFile, MemoryWriter
+from app.engine.workspace.secrets import mask
+from app.engine.workspace.sections import SectionStates
+
+BY_PERSON = "decided by a person"
+BY_POLICY = "applied by policy"
+_TRIES = 5
+
+
+Reindex = Callable[[str], None]
+"""Brings one file of the workspace up to date in the search index; blocks."""
+
+
+def _no_index(path: str) -> None:
+    """Without an index there is nothing to do."""
+    del path
+
+
+class View(Struct, frozen=True):
+    """A proposal on top of the file as it is, and the decisions that lie between."""
+
+    stored: Stored
+    diff: Difference
+
+
+class Review:
+    """The decisions on the proposals of one workspace. Synchronous."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        writer: MemoryWriter,
+        states: SectionStates,
+        store: ProposalStore,
+        refused: RefusedClaims,
+        reindex: Reindex | None = None,
+    ) -> None:
+        self._layout = layout
+        self._writer = writer
+        self._states = states
+        self.store = self._store = store
+        self.refused = self._refused = refused
+        self._settling = Settling(layout, states)
+        self._reindex: Reindex = reindex or _no_index
+        self._seen: dict[str, View] = {}
+
+    # ------------------------------------------------------------------ looking
+
+    def show(self, proposal_id: str) -> Proposal:
+        """One proposal on top of the file as it is now; writes nothing."""
+        view = self._look(self._store.load(proposal_id))
+        self._seen[proposal_id] = view
+        stored = view.stored
+        return Proposal(
+            info=info_of(stored),
+            base=stored.base,
+            candidate=stored.candidate,
+            checks=stored.checks,
+            changes=tuple(self._sourced(stored, c) for c in view.diff.changes),
+            decisions=stored.decisions,
+            raw=stored.raw,
+            base_changed=stored.rebased,
+            note=stored.note or stored.error,
+        )
+
+    def preview(self, proposal_id: str, decisions: Sequence[Decision]) -> Preview:
+        """What applying these decisions would write now; they are on the changes last shown."""
+        stored = self._store.load(proposal_id)
+        view, taken = self._translated(stored, decisions)
+        now = self._writer.read().text if stored.state in OPEN else view.stored.base
+        return preview_of(now, view.diff, taken)
+
+    def _look(self, stored: Stored) -> View:
+        """`stored` moved onto the file now; a closed one as it was."""
+        now = self._writer.read()
+        if stored.state not in OPEN or now.state == "unreadable":
+            return View(stored, difference(stored.base, stored.candidate))
+        if now.sha256 == stored.base_sha256:
+            return View(stored, self._diff(stored))
+        return self._moved(stored, now)
+
+    def _diff(self, stored: Stored) -> Difference:
+        merged = Merged(stored.candidate, frozenset(stored.ours), frozenset(stored.result))
+        return marked(difference(stored.base, stored.candidate), merged)
+
+    def _moved(self, stored: Stored, now: MemoryFile) -> View:
+        merged = merge(stored.base, stored.candidate, now.text)
+        moved = msgspec.structs.replace(
+            stored,
+            base=now.text,
+            base_sha256=now.sha256,
+            candidate=merged.text,
+            ours=tuple(sorted(merged.ours)),
+            result=tuple(sorted(merged.result)),
+            rebased=True,
+        )
+        diff = self._diff(moved)
+        kept = carried(stored.decisions, self._diff(stored).changes, diff.changes)
+        return View(msgspec.structs.replace(moved, decisions=kept), diff)
+
+    def _translated(
+        self, stored: Stored, decisions: Sequence[Decision]
+    ) -> tuple[View, tuple[Decision, ...]]:
+        """The view now, and decisions on what was shown last as decisions on it."""
+        seen = self._seen.get(stored.id) or View(stored, self._diff(stored))
+        view = self._look(stored)
+        if view.stored.base_sha256 == seen.stored.base_sha256:
+            return view, tuple(decisions)
+        return view, carried(decisions, seen.diff.changes, view.diff.changes)
+
+    def _sourced(self, stored: Stored, change: Change) -> Change:
+        sources = tuple(
+            provenance.source_of(origin)
+            for block in bullets("\n".join(change.after))
+            for origin in stored.origins.get(bullet_key(block.text), ())
+        )
+        return msgspec.structs.replace(change, sources=sources) if sources else change
+
+    # ------------------------------------------------------------------ deciding
+
+    def keep(self, proposal_id: str, decisions: Sequence[Decision]) -> None:
+        """Store decisions that are not applied yet; the proposal is `in_review` from then on."""
+        with self._locked():
+            stored = self._open(proposal_id)
+            view, taken = self._translated(stored, decisions)
+            self._keep(stored, view, taken)
+
+    def _keep(self, stored: Stored, view: View, taken: Sequence[Decision]) -> View:
+        fields: dict[str, Any] = {
+            name: getattr(view.stored, name)
+            for name in ("base", "base_sha256", "candidate", "ours", "result", "rebased")
+        }
+        kept = self._store.update(stored, state="in_review", decisions=tuple(taken), **fields)
+        view = View(kept, view.diff)
+        self._seen[kept.id] = view
+        return view
+
+    def reject(self, proposal_id: str, reason: str, *, when: datetime) -> None:
+        """Refuse the whole proposal: its sections are rejected, its claims are remembered."""
+        with self._locked():
+            stored = self._open(proposal_id)
+            self._reject(stored, self._look(stored), reason, when)
+
+    def _reject(self, stored: Stored, view: View, reason: str, when: datetime) -> None:
+        if stored.state == "proposed":
+            stored = self._store.update(stored, state="in_review")
+        self._refuse(stored, view.diff.changes, when)
+        said = reason.strip() or "The whole proposal was refused."
+        self._settling.reject(stored.id, stored.inputs, said, when)
+        self._settling.mark(stored.when)
+        self._store.update(stored, state="rejected", note=said)
+
+    def _open(self, proposal_id: str) -> Stored:
+        stored = self._store.load(proposal_id)
+        if stored.state not in OPEN:
+            raise ProposalClosed(f"The proposal is {stored.state.replace('_', ' ')} already.")
+        return stored
+
+    # ------------------------------------------------------------------ applying
+
+    def apply(
+        self,
+        proposal_id: str,
+        decisions: Sequence[Decision],
+        *,
+        when: datetime,
+        automatic: bool = False,
+    ) -> Applied:
+        """Write what the decisions say, as one version; what is undecided stays waiting.
+
+        Raises `BaseChanged` when an accepted change now meets a hand edit (the decisions are kept),
+        `ProposalClosed`, `StorageError`, `Unreadable`; the file is then unchanged.
+        """
+        with self._locked():
+            stored = self._open(proposal_id)
+            for left in reversed(range(_TRIES)):
+                view, taken = self._translated(stored, decisions)
+                self._agreed(stored, view, decisions, taken)
+                if len(taken) == len(view.diff.changes) and not _accepted(taken):
+                    self._reject(stored, view, "", when)
+                    return self._nothing_written(stored)
+                try:
+                    return self._write(stored, view, taken, when, automatic=automatic)
+                except BaseChanged:
+                    stored = self._store.load(proposal_id)
+                    if not left:
+                        raise
+            raise AssertionError("unreachable")
+
+    def apply_all(self, proposal_id: str, *, when: datetime) -> Applied:
+        """Apply everything by policy. Raises `BaseChanged` when a hand edit is in the way."""
+        view = self._look(self._store.load(proposal_id))
+        if any(c.conflict for c in view.diff.changes):
+            raise BaseChanged("MEMORY.md was changed where this proposal changes it too.")
+        self._seen[proposal_id] = view
+        return self.apply(proposal_id, accept_all(view.diff.changes), when=when, automatic=True)
+
+    def _agreed(
+        self, stored: Stored, view: View, wanted: Sequence[Decision], taken: Sequence[Decision]
+    ) -> None:
+        """Every yes must still mean what the person saw; nothing decided is nothing to apply."""
+        if _accepted(wanted) > _accepted(taken):
+            conflicts = any(c.conflict for c in view.diff.changes)
+            self._keep(stored, view, taken)
+            if conflicts:
+                raise BaseChanged("MEMORY.md was changed where this proposal changes it too.")
+        if not wanted:
+            raise UserError("Nothing is decided yet.", "Accept or reject a change first.")
+
+    def _write(
+        self,
+        stored: Stored,
+        view: View,
+        taken: Sequence[Decision],
+        when: datetime,
+        *,
+        automatic: bool,
+    ) -> Applied:
+        base = view.stored
+        text = mask(resolved(view.diff, taken)).text
+        self._pins_hold(base.base, text)
+        now = self._writer.read()
+        if now.sha256 != base.base_sha256:
+            raise BaseChanged("MEMORY.md was changed while this was being prepared.")
+        applying = self._store.update(
+            stored,
+            state="applying",
+            base=base.base,
+            base_sha256=base.base_sha256,
+            candidate=base.candidate,
+            ours=base.ours,
+            result=base.result,
+            rebased=base.rebased,
+            decisions=tuple(taken),
+            origins=with_edits(stored.origins, view.diff.changes, taken),
+            automatic=automatic,
+            result_sha256=digest(encode(text, newline=now.newline, bom=now.bom)),
+        )
+        try:
+            version = self._commit(applying, view, text, when)
+        except Exception:
+            self._store.update(applying, state="in_review", result_sha256="")
+            raise
+        return self._finish(applying, view, text, version, when)
+
+    def _nothing_written(self, stored: Stored) -> Applied:
+        latest = self._writer.history.latest()
+        return Applied(latest.number if latest else 0, stored.id, "rejected")
+
+    def _commit(self, stored: Stored, view: View, text: str, when: datetime) -> Version | None:
+        if text == view.stored.base:
+            return self._writer.history.latest()
+        return self._writer.write(
+            text,
+            base_sha256=stored.base_sha256,
+            cause="consolidation",
+            when=when,
+            run=stored.id,
+            model=stored.model,
+            prompt_hash=stored.prompt_hash,
+            inputs=[f"{i.path}#{i.ordinal}" for i in stored.inputs],
+            provenance=self._provenance(stored, text),
+            note=BY_POLICY if stored.automatic else BY_PERSON,
+        )
+
+    def _provenance(self, stored: Stored, text: str) -> dict[str, Any]:
+        before = provenance.from_record(self._writer.history.provenance())
+        changes = difference(stored.base, text).changes
+        return provenance.to_record(provenance.carried(text, changes, before, stored.origins))
+
+    def _pins_hold(self, base: str, text: str) -> None:
+        present = {line.strip() for line in lines_of(text)}
+        had = {line.strip() for line in lines_of(base)}
+        for line in self._writer.pins():
+            if line.strip() in had and line.strip() not in present:
+                raise UserError(
+                    f"A pinned line would be lost: {line.strip()[:80]}",
+                    "Reject that change, or take the pin off first.",
+                )
+
+    def _finish(
+        self, stored: Stored, view: View, text: str, version: Version | None, when: datetime
+    ) -> Applied:
+        """All that follows the write; done again after a crash it does no harm."""
+        self._reindex("MEMORY.md")
+        verdicts = {d.n: d.verdict for d in stored.decisions}
+        changes = view.diff.changes
+        refused = [c for c in changes if verdicts.get(c.n) == "reject"]
+        undecided = [c for c in changes if c.n not in verdicts]
+        self._refuse(stored, refused, when)
+        self._settling.settle(
+            stored.id,
+            stored.inputs,
+            text,
+            kept=traced(stored, bullets_in(text)),
+            undecided=traced(stored, facts_of(undecided)),
+            refused=traced(stored, facts_of(refused)),
+            when=when,
+        )
+        self._settling.mark(stored.when)
+        self._withdraw_rivals(stored)
+        final = "partly_applied" if refused or undecided else "applied"
+        self._store.update(stored, state=final)
+        ours = version is not None and version.run == stored.id
+        return Applied(
+            version=version.number if version else 0,
+            proposal=stored.id,
+            state=final,
+            added=version.added if version and ours else 0,
+            dropped=version.dropped if version and ours else 0,
+            left_waiting=len(undecided),
+        )
+
+    def settle_unchanged(
+        self, run: str, inputs: Sequence[Input], text: str, *, when: datetime
+    ) -> None:
+        """A run that changed nothing: its sections are merged already, or left out."""
+        with self._locked():
+            self._settling.settle(run, inputs, text, when=when)
+            self._settling.mark(when)
+
+    def _refuse(self, stored: Stored, refused: Iterable[Change], when: datetime) -> None:
+        for change in refused:
+            if change.kind in ("added", "reworded", "merged", "split"):
+                old = {normal(line) for line in change.before}
+                new = [line for line in change.after if normal(line) not in old]
+                sources = sorted(traced(stored, facts_of([change])))
+                self._refused.add(new, run=stored.id, when=when, sources=sources)
+
+    def _withdraw_rivals(self, stored: Stored) -> None:
+        for rival in self._store.all():
+            if rival.id != stored.id and rival.state in OPEN:
+                self._store.update(
+                    rival, state="superseded", note="Another proposal was applied before it."
+                )
+
+    # ------------------------------------------------------------------ after a crash, and back
+
+    def resume_applying(self, *, when: datetime) -> list[str]:
+        """Finish or take back what was being applied when the program went away.
+
+        Call it at open, before `MemoryWriter.notice_external`. The ids that were touched.
+        """
+        with self._locked():
+            touched: list[str] = []
+            for stored in self._store.all():
+                if stored.state == "applying":
+                    self._resume(stored, when)
+                    touched.append(stored.id)
+            return touched
+
+    def _resume(self, stored: Stored, when: datetime) -> None:
+        now = self._writer.read()
+        view = View(stored, self._diff(stored))
+        if now.sha256 == stored.result_sha256:
+            version = self._commit_late(stored, now.text, when)
+            self._finish(stored, view, now.text, version, when)
+            return
+        done = next((v for v in self._writer.history.versions(50) if v.run == stored.id), None)
+        if done is not None and now.sha256 != stored.base_sha256:
+            self._finish(stored, view, self._writer.history.text(done.number), done, when)
+            return
+        self._store.update(stored, state="in_review", result_sha256="")
+
+    def _commit_late(self, stored: Stored, text: str, when: datetime) -> Version | None:
+        history = self._writer.history
+        if history.latest_text() == text:
+            return history.latest()
+        with lock(self._layout.lock_file("memory")):
+            return history.commit(
+                text,
+                cause="consolidation",
+                when=when,
+                run=stored.id,
+                model=stored.model,
+                prompt_hash=stored.prompt_hash,
+                inputs=[f"{i.path}#{i.ordinal}" for i in stored.inputs],
+                provenance=self._provenance(stored, text),
+                note=BY_POLICY if stored.automatic else BY_PERSON,
+            )
+
+    def undo(self, *, when: datetime) -> Applied:
+        """Take the newest version back by a new one; what a taken-back run merged is rejected."""
+        with self._locked():
+            last = self._writer.history.latest()
+            version = self._writer.undo(when=when)
+            self._reindex("MEMORY.md")
+            run = last.run if last is not None and last.cause == "consolidation" else ""
+            if run:
+                self._settling.take_back(run, when)
+            return _applied(version, run)
+
+    def restore(self, number: int, *, when: datetime) -> Applied:
+        """Write an earlier version back as a new one."""
+        with self._locked():
+            version = self._writer.restore(number, when=when)
+            self._reindex("MEMORY.md")
+            return _applied(version, "")
+
+    def _locked(self) -> AbstractContextManager[None]:
+        return lock(self._layout.lock_file("review"))
+
+
+def _accepted(decisions: Sequence[Decision]) -> int:
+    return sum(1 for d in decisions if d.verdict == "accept")
+
+
+def _applied(version: Version, proposal: str) -> Applied:
+    return Applied(
+        version=version.number, proposal=proposal, state=version.cause,
+        added=version.added, dropped=version.dropped,
+    )  # fmt: skip

@@ -1,0 +1,42 @@
+"""What may be written without a person, and what a person last stood behind. Pure but for reading
+the history. Specification, section 10 (policies)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.engine.memory import checks
+from app.engine.memory.apply import BY_POLICY
+from app.engine.memory.outline import bullet_key, bullets
+from app.engine.memory.proposals import Stored
+from app.engine.records import Change
+from app.engine.workspace.history import History
+
+
+def held_back(policy: str, stored: Stored, found: Sequence[Change]) -> str:
+    """Why a policy may not apply this proposal, in a sentence; "" when it may."""
+    if policy == "review":
+        return "It waits for your review."
+    bad = checks.failed(stored.checks)
+    if bad:
+        return f"A check failed: {bad[0].detail}"
+    if any(c.kind == "dropped" for c in found):
+        return "It drops a line."
+    for _, text in checks.added(found):
+        for block in bullets(text):
+            origins = stored.origins.get(bullet_key(block.text), ())
+            if not origins or origins[0].role in ("", "tool"):
+                return "A new line stems from a tool or from an unknown source."
+    if policy == "auto_additions" and any(c.kind != "added" for c in found):
+        return "It does more than add lines."
+    return ""
+
+
+def approved(history: History) -> str:
+    """The text of the last version a person stood behind; "" when there is none."""
+    for version in history.versions():
+        if version.cause == "saved":
+            continue
+        if version.cause != "consolidation" or version.note != BY_POLICY:
+            return history.text(version.number)
+    return ""

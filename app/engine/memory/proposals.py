@@ -1,0 +1,238 @@
+"""The proposals of a workspace: `.palimpsest/proposals/<run>.json`.
+
+One file for each run, replaced whole, never without its raw answer. A proposal's state follows the
+specification's table (section 10); a move the table does not have is refused. A file that is not
+understood is left alone and named by `damaged`. Everything here blocks: call it in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from app.engine.errors import StorageError, Unreadable, UserError
+from app.engine.memory.outline import bullet_key, bullets, normal
+from app.engine.memory.provenance import Origin
+from app.engine.records import Change, Check, Decision, ProposalInfo, ProposalState
+from app.engine.workspace.files import append_durable, read_bytes, write_atomic
+from app.engine.workspace.layout import Layout
+from app.engine.workspace.sections import SectionKey
+
+_NEXT: Mapping[ProposalState, frozenset[ProposalState]] = {
+    "proposed": frozenset({"in_review", "applying", "superseded"}),
+    "in_review": frozenset({"applying", "rejected", "superseded"}),
+    "applying": frozenset({"applied", "partly_applied", "in_review"}),
+}
+OPEN: frozenset[ProposalState] = frozenset({"proposed", "in_review"})
+
+
+class ProposalNotFound(UserError, ValueError):
+    """There is no proposal of that id."""
+
+    remedy = "Choose a proposal from the queue."
+
+
+class ProposalClosed(UserError):
+    """The proposal can no longer be decided."""
+
+    remedy = "Choose one that is still waiting."
+
+
+class Input(Struct, frozen=True, omit_defaults=True):
+    """A section that was handed to the curator."""
+
+    path: str
+    file: str
+    ordinal: int
+    hash: str
+
+    @property
+    def key(self) -> SectionKey:
+        return SectionKey(self.file, self.ordinal, self.hash)
+
+
+class Stored(Struct, frozen=True, omit_defaults=True):
+    """A proposal as it is kept.
+
+    `base` is the file's text that `candidate` and `decisions` belong to and `base_sha256` that
+    file's hash; both are renewed when the file changed under a review. `ours` and `result` are
+    0-based lines of base and candidate where a hand edit and the proposal meet. `origins` is by
+    bullet key. `result_sha256` is of the bytes an apply is writing. `opened` says that the base was
+    renewed.
+    """
+
+    id: str
+    state: ProposalState
+    when: datetime
+    model: str
+    curator: str
+    base: str
+    base_sha256: str
+    candidate: str
+    raw: str = ""
+    inputs: tuple[Input, ...] = ()
+    checks: tuple[Check, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    prompt_hash: str = ""
+    rebuild: bool = False
+    note: str = ""
+    error: str = ""
+    ours: tuple[int, ...] = ()
+    result: tuple[int, ...] = ()
+    rebased: bool = False
+    origins: dict[str, tuple[Origin, ...]] = {}
+    counts: tuple[int, int, int] = (0, 0, 0)  # changes, dropped, added
+    result_sha256: str = ""
+    automatic: bool = False
+    v: int = 1
+
+
+def counted(found: Iterable[Change]) -> tuple[int, int, int]:
+    """Changes, dropped and added ones, for the queue."""
+    kinds = [c.kind for c in found]
+    return len(kinds), kinds.count("dropped"), kinds.count("added")
+
+
+def info_of(stored: Stored) -> ProposalInfo:
+    """A proposal as the queue shows it."""
+    return ProposalInfo(
+        id=stored.id,
+        state=stored.state,
+        when=stored.when,
+        model=stored.model,
+        changes=stored.counts[0],
+        dropped=stored.counts[1],
+        added=stored.counts[2],
+        inputs=tuple(f"{i.path}#{i.ordinal}" for i in stored.inputs),
+        failed_checks=sum(1 for c in stored.checks if not c.ok),
+        rebuild=stored.rebuild,
+    )
+
+
+class ProposalStore:
+    """The proposals of one workspace. Synchronous."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._cache: dict[str, tuple[tuple[int, int], Stored]] = {}
+        self.damaged: tuple[str, ...] = ()
+
+    def add(self, stored: Stored) -> None:
+        """Keep a new proposal. Raises `StorageError`."""
+        self._write(stored)
+
+    def load(self, proposal_id: str) -> Stored:
+        """One proposal. Raises `ProposalNotFound`, `Unreadable`, `PathRefused`."""
+        data = read_bytes(self._layout.proposal(proposal_id))
+        if data is None:
+            raise ProposalNotFound("There is no proposal of that id.")
+        return _decode(data, proposal_id)
+
+    def update(self, stored: Stored, **fields: Any) -> Stored:
+        """Keep a proposal with other values; a state the table does not lead to is refused."""
+        state: ProposalState = fields.get("state", stored.state)
+        if state != stored.state and state not in _NEXT.get(stored.state, frozenset()):
+            raise ProposalClosed(f"The proposal is {_words(stored.state)} already.")
+        changed = msgspec.structs.replace(stored, **fields)
+        self._write(changed)
+        return changed
+
+    def all(self) -> list[Stored]:
+        """All proposals, newest first. Damaged files are named in `damaged`."""
+        found: list[Stored] = []
+        damaged: list[str] = []
+        try:
+            paths = sorted(self._layout.proposals_dir.glob("*.json"))
+        except OSError as error:
+            raise StorageError("The folder of proposals cannot be read.") from error
+        for path in paths:
+            try:
+                found.append(self._cached(path.stem))
+            except (Unreadable, ProposalNotFound, OSError):
+                damaged.append(path.name)
+        self.damaged = tuple(damaged)
+        return sorted(found, key=lambda p: (p.when, p.id), reverse=True)
+
+    def infos(self, *, waiting: bool = False) -> list[ProposalInfo]:
+        """The queue, newest first; with `waiting` only what a person can still decide."""
+        return [info_of(p) for p in self.all() if not waiting or p.state in OPEN]
+
+    def _cached(self, name: str) -> Stored:
+        stat = self._layout.proposal(name).stat()
+        stamp = (stat.st_mtime_ns, stat.st_ino)
+        known = self._cache.get(name)
+        if known is None or known[0] != stamp:
+            known = self._cache[name] = (stamp, self.load(name))
+        return known[1]
+
+    def _write(self, stored: Stored) -> None:
+        data = msgspec.json.format(msgspec.json.encode(stored), indent=1)
+        write_atomic(self._layout.proposal(stored.id), data + b"\n")
+
+
+def _decode(data: bytes, name: str) -> Stored:
+    try:
+        return msgspec.json.decode(data, type=Stored)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Unreadable(
+            f"The proposal {name} is not understood; it is left as it is.",
+            "Move its file out of .palimpsest/proposals.",
+        ) from error
+
+
+def _words(state: ProposalState) -> str:
+    return state.replace("_", " ")
+
+
+# ---------------------------------------------------------------------------- refused claims
+
+
+class Refused(Struct, frozen=True, omit_defaults=True):
+    """A claim a person refused: never proposed again, and told to the next prompt."""
+
+    key: str
+    text: str
+    run: str
+    when: datetime
+    sources: tuple[str, ...] = ()
+    v: int = 1
+
+
+class RefusedClaims:
+    """`refused.jsonl` of one workspace. Synchronous."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._path = layout.refused
+
+    def all(self) -> list[Refused]:
+        """What was refused, oldest first, each claim once."""
+        found: dict[str, Refused] = {}
+        for line in (read_bytes(self._path) or b"").split(b"\n"):
+            if not line.strip():
+                continue
+            try:
+                claim = msgspec.json.decode(line, type=Refused)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+            found[claim.key] = claim
+        return list(found.values())
+
+    def add(
+        self, lines: Iterable[str], *, run: str, when: datetime, sources: Iterable[str] = ()
+    ) -> None:
+        """Remember the facts in `lines` as refused. Those already there are not added twice."""
+        known = {claim.key for claim in self.all()}
+        places = tuple(sources)
+        data = b""
+        for block in bullets("\n".join(lines)):
+            key = bullet_key(block.text)
+            if key in known or not normal(block.text):
+                continue
+            known.add(key)
+            data += msgspec.json.encode(Refused(key, block.text.strip(), run, when, places)) + b"\n"
+        if data:
+            append_durable(self._path, data)
