@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 from app.gui.look.icons import paint_icon
 from app.gui.look.text import plain_line
 from app.gui.look.theme import soft_outline, token
-from app.gui.look.type import font
+from app.gui.look.type import Role, font
 from app.gui.widgets.marks import IN_LISTS, paint_mark
 from app.gui.widgets.paint import draw_text, focus_ring, rounded
 from app.gui.widgets.rings import paint_ring
@@ -84,8 +84,9 @@ def draw_hits(
 class RowDelegate(QStyledItemDelegate):
     """Paints `Row` records of one or two lines; `margin` is the list's own side margin."""
 
-    def __init__(self, lines: int, margin: int, parent: QWidget) -> None:
+    def __init__(self, lines: int, margin: int, parent: QWidget, role: Role = "body") -> None:
         super().__init__(parent)
+        self._role: Role = role
         self._lines = lines
         self._margin = margin
 
@@ -157,7 +158,7 @@ class RowDelegate(QStyledItemDelegate):
     ) -> None:
         room = self._paint_right(painter, inner, row, faint)
         room = self._paint_marks(painter, room, row)
-        used = font("body", 600 if selected else 400)
+        used = font(self._role, 600 if selected else 400)
         title = self._title(painter, room, row, used)
         if row.detail:
             painter.setFont(font("small"))

@@ -54,14 +54,16 @@ def _now() -> datetime:
 class Desk:
     """What every pane is given.
 
-    `engine` has `ask` and `do`; `signals` are its events; `report(error)` tells of a bug; `busy`
-    is filled by the window. `now` is the clock.
+    `engine` has `ask` and `do`; `signals` are its events; `report(error)` tells of a bug. `now` is
+    the clock. `kept` holds what a pane wants to find again at the next start (plain JSON values
+    under "<place>.<name>": splitter sizes, a chosen tab); the window stores it.
     """
 
     engine: Any
     signals: EngineSignals
     report: Callable[[BaseException], None]
     now: Callable[[], datetime] = _now
+    kept: dict[str, Any] = field(default_factory=dict)
     theme: Theme = field(default_factory=theme)
 
 
@@ -74,7 +76,10 @@ class Pane(QWidget):
 
     go = Signal(object)  # Target
     titled = Signal(str)  # the pane's heading changed
-    inspector_changed = Signal()
+    inspector_changed = Signal()  # ask for `inspector()` again
+    inspector_toggled = Signal()  # show or hide it (also Ctrl+I)
+    measured = Signal(int, int)  # tokens of the next request, window: for the status line
+    showing = Signal(str)  # the session now shown, for the sidebar
     place = ""
     title = ""
 
@@ -119,6 +124,9 @@ class Pane(QWidget):
     def inspector(self) -> QWidget | None:
         """A side panel for the window's right edge while this pane is shown; None for none."""
         return None
+
+    def on_inspector(self, shown: bool) -> None:
+        """The window showed or folded the inspector; a head button may want to know."""
 
     def focus_parts(self) -> list[QWidget]:
         """Widgets that F6 walks through, in order."""

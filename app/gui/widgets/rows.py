@@ -23,7 +23,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPalette
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from app.gui.look.theme import theme, token
-from app.gui.look.type import row_height
+from app.gui.look.type import Role, row_height
 from app.gui.widgets.delegate import RowDelegate
 from app.gui.widgets.labels import plain_tip
 
@@ -152,6 +152,7 @@ class RowList(QTableView):
         ground: str = "canvas",
         open_on_click: bool = False,
         several: bool = False,
+        role: Role = "body",
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -161,7 +162,7 @@ class RowList(QTableView):
         self._open_on_click = open_on_click
         self._quiet = False
         self._heads = 0
-        self.delegate = RowDelegate(lines, margin, self)
+        self.delegate = RowDelegate(lines, margin, self, role)
         self.setItemDelegate(self.delegate)
         self.setShowGrid(False)
         self.setFrameShape(QTableView.Shape.NoFrame)
