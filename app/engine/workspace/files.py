@@ -122,9 +122,10 @@ def read_bytes(path: Path) -> bytes | None:
         raise Unreadable(
             f"{path.name} cannot be read: {_why(error)}.", "Mend its permissions."
         ) from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise Unreadable(f"{path.name} is not a regular file.", "Move it out of the way.")
     with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise Unreadable(f"{path.name} is not a regular file.", "Move it out of the way.")
         try:
             return file.read()
         except OSError as error:

@@ -34,10 +34,11 @@ class VersionNotFound(UserError, ValueError):
 
 
 class History:
-    """The versions of one workspace's MEMORY.md."""
+    """The versions of one workspace's MEMORY.md. Without `sync` a power cut may lose the newest."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, *, sync: bool = True) -> None:
         self._path = layout.history
+        self._sync = sync
 
     # ------------------------------------------------------------------ writing
 
@@ -213,7 +214,7 @@ class History:
 
     def _open(self, *, create: bool) -> Any:
         """A repository object for this call; libgit2's are not for sharing between threads."""
-        pygit2 = _pygit2()
+        pygit2 = _pygit2(self._sync)
         try:
             if self._path.exists():
                 return pygit2.Repository(str(self._path))
@@ -257,12 +258,12 @@ class History:
         return json.loads(repo[commit.tree[_PROVENANCE].id].data)
 
 
-def _pygit2() -> Any:
+def _pygit2(sync: bool) -> Any:
     """pygit2, told to trust this path and to leave a person's git settings alone."""
     import pygit2
 
     pygit2.settings.owner_validation = False
-    pygit2.settings.enable_fsync_gitdir(True)
+    pygit2.settings.enable_fsync_gitdir(sync)
     for level in ("GLOBAL", "XDG", "SYSTEM", "PROGRAMDATA"):
         pygit2.settings.search_path[getattr(pygit2.enums.ConfigLevel, level)] = ""
     return pygit2

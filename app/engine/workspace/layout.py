@@ -7,6 +7,7 @@ safe id in every path.
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import date, datetime, tzinfo
 from pathlib import Path
@@ -250,6 +251,10 @@ def ensure(layout: Layout) -> Opened:
             layout.blobs_dir, layout.trash_dir, layout.locks_dir,
         ):  # fmt: skip
             make_folder(folder)
+            if not folder.resolve().is_relative_to(layout.root):
+                return Opened(True, f"{layout.relative(folder)} is a link out of the workspace.")
+            if not os.access(folder, os.W_OK):
+                return Opened(True, f"{layout.relative(folder)} cannot be written.")
         if found is None or not found.text.strip():
             write_atomic(layout.format_file, str(FORMAT).encode())
     except StorageError as error:

@@ -19,11 +19,11 @@ from msgspec import Struct
 
 from app.engine.errors import BaseChanged, PathRefused, Unreadable
 from app.engine.records import FileState, Version
-from app.engine.workspace.confine import inside, same_file, write_target
+from app.engine.workspace.confine import same_file, write_target
+from app.engine.workspace.documents import rewrite
 from app.engine.workspace.files import (
     NO_FILE_SHA256,
     decode,
-    encode,
     lock,
     read_bytes,
     read_text,
@@ -124,7 +124,7 @@ class MemoryWriter:
             latest = external or self.history.latest()
             if text == now.text and now.state != "absent" and latest is not None:
                 return latest
-            self._replace(text, now)
+            self._replace(text)
             return self.history.commit(
                 text, cause=cause, when=when, provenance=provenance, run=run, model=model,
                 prompt_hash=prompt_hash, inputs=inputs, note=note,
@@ -143,7 +143,7 @@ class MemoryWriter:
             now = self._readable()
             self._notice(now, when)
             text = with_saved(now.text, bullets)
-            self._replace(text, now)
+            self._replace(text)
             version = self.history.commit(text, cause="saved", when=when, run=run, note=note)
         return version, max(1, sum(1 for line in bullets if line.startswith("-")))
 
@@ -155,7 +155,7 @@ class MemoryWriter:
             latest = self.history.latest()
             text = self.history.text(latest.number - 1 if latest else 0)
             note = f"takes back version {latest.number if latest else 0}"
-            self._replace(text, now)
+            self._replace(text)
             return self.history.commit(
                 text, cause="undo", when=when, note=note,
                 provenance=self.history.provenance(latest.number - 1) if latest else None,
@@ -231,10 +231,8 @@ class MemoryWriter:
             now.text, cause="start" if first else cause, when=when, run=run, note=note
         )
 
-    def _replace(self, text: str, now: MemoryFile) -> None:
-        path = write_target(self._layout.root, self._layout.memory_md)
-        inside(self._layout.root, self._layout.relative(path))  # never into .palimpsest/
-        write_atomic(path, encode(text, newline=now.newline, bom=now.bom))
+    def _replace(self, text: str) -> None:
+        rewrite(self._layout, self._layout.memory_md, text)
 
 
 def _clean(text: str, cause: str) -> str:

@@ -8,6 +8,7 @@ memory. Invariant: a character is never cut. Specification, sections 13 and 14; 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -240,4 +241,7 @@ def _open(file: Path) -> BinaryIO:
         fd = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:
         raise Unreadable(f"{file.name} cannot be read.", "Check the path.") from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise Unreadable(f"{file.name} is not a regular file.", "Name a file.")
     return open(fd, "rb")

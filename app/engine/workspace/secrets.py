@@ -11,20 +11,20 @@ import re
 
 from msgspec import Struct
 
-_EDGE = r"(?<![A-Za-z0-9+/=_-])"  # not inside a base64 run or a longer name
+_EDGE = r"(?<![A-Za-z0-9_-])"  # not inside a longer name
+_NO_BASE64 = r"(?<![A-Za-z0-9+/_-])"  # nor inside an image
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN (?P<pem>[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----"
+    r"(?:\s*(?:[A-Za-z0-9+/=\\]{16,}|[A-Z][A-Za-z-]{2,20}: [^\n]{1,200}))*"
+    r"\s*(?:[A-Za-z0-9+/=\\]{0,80}\s*-----END (?P=pem)-----|[A-Za-z0-9+/=\\]{0,80}\s*\Z)?"
+)
+_BLOCK_END = re.compile(r"-----END [^-\n]{0,60}-----")
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    (
-        "private key",
-        re.compile(
-            r"-----BEGIN (?P<pem>[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----"
-            r"(?:.*?-----END (?P=pem)-----|(?:\s*[A-Za-z0-9+/=:,. -]+\s*?(?:\n|\Z))*)",
-            re.S,
-        ),
-    ),
+    ("private key", _KEY_BLOCK),
     ("API key", re.compile(_EDGE + r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")),
     ("API key", re.compile(_EDGE + r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,}")),
-    ("API key", re.compile(_EDGE + r"AIza[A-Za-z0-9_-]{35}")),
-    ("access key", re.compile(_EDGE + r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9+/=])")),
+    ("API key", re.compile(_NO_BASE64 + r"AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9+/=_-])")),
+    ("access key", re.compile(_NO_BASE64 + r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9+/=_-])")),
     ("token", re.compile(_EDGE + r"(?:gh[pousr]_|hf_|npm_)[A-Za-z0-9]{16,}")),
     ("token", re.compile(_EDGE + r"(?:github_pat_|glpat-)[A-Za-z0-9_-]{16,}")),
     ("token", re.compile(_EDGE + r"xox[abeoprs]-[A-Za-z0-9-]{10,}")),
@@ -32,13 +32,15 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
         "token",
         re.compile(_EDGE + r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
     ),
-    ("token", re.compile(r"(?i:\bbearer )[ ]*(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}=*")),
+    ("token", re.compile(r"(?i:\bbearer )[ ]?(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}=*")),
     (
         "password",
-        re.compile(r"(?P<keep>\b[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@?#]*:)[^\s/@]+(?=@[^\s@])"),
+        re.compile(
+            r"(?P<keep>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/:@?#]{0,200}:)"
+            r"[^\s/@]{1,400}(?=@[^\s@])"
+        ),
     ),
 )
-_HOLD = 4_096
 
 
 class Masked(Struct, frozen=True):
@@ -89,12 +91,13 @@ class StreamMask:
     def _certain(self) -> int:
         """How many characters no later piece can turn into part of a secret."""
         block = self._held.rfind("-----BEGIN ")
-        if block >= 0 and "-----END " not in self._held[block:]:
+        closed = _BLOCK_END.search(self._held, block) if block >= 0 else None
+        if block >= 0 and closed is None:
             return block
         # Secrets hold no white space: everything before the last gap is settled.
         gap = max(self._held.rfind(" "), self._held.rfind("\n"))
         bearer = re.search(r"(?i)\b(?:bearer *|-----BEGIN?)\Z", self._held[: gap + 1])
-        return bearer.start() if bearer else gap + 1
+        return bearer.start() if bearer else max(gap + 1, closed.end() if closed else 0)
 
     def _mask(self, text: str) -> str:
         masked = mask(text)

@@ -17,7 +17,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from app.engine.errors import StorageError
+from app.engine.errors import PathRefused, StorageError
+from app.engine.workspace.confine import inside
 from app.engine.workspace.files import append_durable, make_folder, read_bytes, sync_folder
 from app.engine.workspace.layout import Layout
 
@@ -75,21 +76,34 @@ class Trash:
         items = [item for run in runs for item in self._entries(run) if self._stored(item).exists()]
         return sorted(items, key=lambda item: (item.when, item.stored), reverse=True)
 
-    def restore(self, items: Sequence[Trashed]) -> list[str]:
-        """Put files back; the paths restored. A place that is taken again raises `StorageError`
-        before anything is moved."""
-        for item in items:
-            if os.path.lexists(self._layout.root / item.path):
+    def restore(self, items: Sequence[Trashed], *, outside: Sequence[Path] = ()) -> list[str]:
+        """Put files back; the paths restored. Nothing is moved when one of them cannot be.
+
+        `outside` names folders beyond the workspace that files may return to (an eviction folder
+        elsewhere). Raises `StorageError` for a place that is taken again, `PathRefused`.
+        """
+        places = [(item, self._place(item, outside)) for item in items]
+        for item, place in places:
+            if os.path.lexists(place):
                 raise StorageError(
                     f"There is a file at {item.path} again.", "Move it away, then restore."
                 )
         restored: list[str] = []
-        for item in items:
-            if self._stored(item).exists():
-                make_folder((self._layout.root / item.path).parent)
-                self._rename(self._stored(item), self._layout.root / item.path)
+        for item, place in places:
+            if os.path.lexists(self._stored(item)):
+                make_folder(place.parent)
+                self._rename(self._stored(item), place)
                 restored.append(item.path)
         return restored
+
+    def _place(self, item: Trashed, outside: Sequence[Path]) -> Path:
+        """Where an item came from; a manifest is a file and may have been forged."""
+        path = Path(item.path)
+        if not path.is_absolute():
+            return inside(self._layout.root, item.path)
+        if not any(folder in path.parents for folder in outside) or ".." in path.parts:
+            raise PathRefused("That file came from outside the workspace.", "Move it by hand.")
+        return path
 
     def purge(self, *, now: datetime, days: float) -> int:
         """Delete what has lain here for `days` or longer; how many files. Empty runs go too."""
