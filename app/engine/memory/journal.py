@@ -114,6 +114,7 @@ class RunLog:
 
     def __init__(self, layout: Layout) -> None:
         self._path = layout.runs
+        self._lock = layout.lock_file("runs")
 
     def record_call(self, call: ModelCall) -> None:
         """Keep one model call of the memory pipeline."""
@@ -166,8 +167,31 @@ class RunLog:
         """All moves, oldest first, as they were recorded."""
         return [r for r in read_lines(self._path) if r is not None and r.get("type") == "move"]
 
+    def set_aside(self, before: datetime, aside: Path) -> int:
+        """Move the records from before a moment to the file `aside`; how many.
+
+        Nothing is moved from a file that is not understood whole.
+        """
+        with lock(self._lock):
+            records = list(read_lines(self._path))
+            try:
+                old = [r for r in records if r is not None and _time(r) < before]
+            except (KeyError, TypeError, ValueError):
+                return 0
+            if not old or None in records:
+                return 0
+            kept = [r for r in records if r is not None and _time(r) >= before]
+            write_atomic(aside, b"".join(to_line(record) for record in old))
+            write_atomic(self._path, b"".join(to_line(record) for record in kept))
+            return len(old)
+
     def _append(self, record: dict[str, Any]) -> None:
-        append_durable(self._path, to_line(record))
+        with lock(self._lock):
+            append_durable(self._path, to_line(record))
+
+
+def _time(record: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(record["time"])
 
 
 def _call(record: dict[str, Any]) -> ModelCall:
