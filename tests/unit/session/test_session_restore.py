@@ -1,0 +1,562 @@
+"""Restored equals live: for stated situations, and for any series of events and any torn byte."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.engine.records import Message, ToolCall, Usage
+from app.engine.session import entries as e
+from app.engine.session.fold import replay
+from app.engine.session.session import Session
+from app.engine.session.snapshot import CompactionSessionState, SessionState
+from tests.helpers.session_parts import (
+    bot,
+    lines,
+    load,
+    log_path,
+    new,
+    of_type,
+    result,
+    said,
+    summary,
+    user,
+)
+
+
+def ids(session: Session, count: int) -> list[str]:
+    return [m.id for m in session.context[:count]]
+
+
+# ---------------------------------------------------------------------------- situations
+
+
+@pytest.mark.case("SES-13")
+def test_context_is_the_summary_then_what_was_kept(tmp_path: Path) -> None:
+    """A log as AgentScope writes it: no list of covered ids, times as numbers, no `seq`."""
+    log_path(tmp_path).write_text(
+        '{"type":"message","id":"e1","parentId":null,"timestamp":1.0,"role":"USER","content":"Plan"}\n'
+        '{"type":"message","id":"e2","parentId":"e1","timestamp":2.0,"role":"ASSISTANT","content":"Ok"}\n'
+        '{"type":"message","id":"e3","parentId":"e2","timestamp":3.0,"role":"USER","content":"More"}\n'
+        '{"type":"summary","id":"e4","parentId":"e3","timestamp":4.0,"summary":"Trip planned.",'
+        '"format":"structured"}\n'
+        '{"type":"compaction","id":"e5","parentId":"e4","timestamp":5.0,'
+        '"firstKeptEntryId":"e3","summaryEntryId":"e4"}\n'
+        '{"type":"message","id":"e6","parentId":"e5","timestamp":6.0,"role":"ASSISTANT","content":"Yes"}\n'
+    )  # fmt: skip
+    session = load(tmp_path)
+    assert said(session) == ["Trip planned.", "More", "Yes"]
+    assert [m.role for m in session.context] == ["user", "user", "assistant"]
+
+
+def test_a_summary_without_its_compaction_changes_nothing(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("one", "m1"))
+    session.append(e.Summary(id="s1", summary="half done"))
+    assert said(session) == said(load(tmp_path)) == ["one"]
+
+
+def test_a_compaction_is_refused_when_the_context_moved(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    for n in range(4):
+        session.add(user(f"t{n}", f"m{n}"))
+    covered = ids(session, 2)
+    session.add(user("later", "m9"))  # only grown: still fits
+    session.mark(["m0"], deleted=True)
+    size = log_path(tmp_path).stat().st_size
+    assert session.commit_compaction(summary="s", message=summary(), covered=covered) is None
+    assert log_path(tmp_path).stat().st_size == size
+    assert session.commit_compaction(summary="s", message=summary(), covered=["m1", "m2"])
+    assert said(session) == ["what was said", "t3", "later"]
+
+
+def test_a_compaction_may_not_part_a_call_from_its_result(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("look", "u1"))
+    session.add(bot("", "a1", "c1", "c2"))
+    session.add(result("c1", "one", "t1"))
+    session.add(result("c2", "two", "t2"))
+    for cut in (2, 3):
+        with pytest.raises(ValueError, match="part"):
+            session.commit_compaction(summary="s", message=summary(), covered=ids(session, cut))
+    assert session.commit_compaction(summary="s", message=summary(), covered=ids(session, 4))
+
+
+def test_system_messages_stay_first(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(Message("s", "system", "rules"))
+    for n in range(3):
+        session.add(user(f"t{n}", f"m{n}"))
+    assert session.commit_compaction(summary="s", message=summary(), covered=["m0", "m1"])
+    assert said(session) == said(load(tmp_path)) == ["rules", "what was said", "t2"]
+
+
+@pytest.mark.case("MOT-79")
+def test_a_pending_request_is_in_the_restored_context(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    for n, m in enumerate([user("a"), bot("b"), user("and now?")]):
+        session.add(Message(f"m{n}", m.role, m.content))
+    goes_on = Message("k", "user", "went on <pending_request>and now?</pending_request>")
+    done = session.commit_compaction(
+        summary="went on", message=goes_on, covered=["m0", "m1"], pending="m2"
+    )
+    assert done is not None
+    assert (done.kept, done.covered, done.pending) == (0, ("m0", "m1"), "m2")
+    assert load(tmp_path).context == session.context
+    assert "and now?" in said(load(tmp_path))[0]
+
+
+@pytest.mark.case("MOT-80")
+def test_an_open_unit_follows_the_restored_continuation(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("a", "m0"))
+    session.add(bot("", "a1", "c1"))
+    session.add(result("c1", "found", "t1"))
+    assert session.commit_compaction(summary="s", message=summary("on"), covered=["m0"])
+    restored = load(tmp_path)
+    assert [m.role for m in restored.context] == ["user", "assistant", "tool"]
+    assert restored.context == session.context
+
+
+@pytest.mark.case("MOT-63", "MOT-64", "MOT-65", "MOT-68")
+def test_messages_prompt_config_and_id_come_back(tmp_path: Path) -> None:
+    config = {"safety_ratio": 0.6, "token_threshold": 5_000}
+    session = new(tmp_path, system_prompt="Be brief.", config=config)
+    for text in ("one", "two", "three"):
+        session.add(user(text))
+    restored = load(tmp_path)
+    assert said(restored) == ["one", "two", "three"]
+    assert restored.system_prompt == "Be brief."
+    assert restored.fold.config == config
+    assert (restored.id, restored.fold.session_id) == ("s-1", "s-1")
+
+
+@pytest.mark.case("MOT-66", "MOT-67")
+def test_compactions_come_back_with_count_and_summaries(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("a"))
+    session.add(bot("b"))
+    session.commit_compaction(summary="first", message=summary("first"), covered=ids(session, 2))
+    session.add(user("c"))
+    assert said(load(tmp_path)) == ["first", "c"]
+    assert load(tmp_path).context == session.context
+    session.commit_compaction(summary="second", message=summary("second"), covered=ids(session, 2))
+    restored = load(tmp_path)
+    assert restored.counters.compactions == 2
+    assert restored.state.summaries == ("first", "second")
+    assert [n["number"] for n in of_type(log_path(tmp_path), "compaction")] == [1, 2]
+
+
+@pytest.mark.case("MOT-69")
+def test_a_restored_session_goes_on_in_the_same_log(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    for text in ("one", "two", "three"):
+        session.add(user(text))
+    session.close()
+    restored = load(tmp_path)
+    restored.add(user("four"))
+    assert len(restored.context) == 4
+    assert lines(log_path(tmp_path))[-1]["content"] == "four"
+
+
+@pytest.mark.case("MOT-71", "MOT-88")
+def test_given_prompt_and_config_override_the_stored_ones(tmp_path: Path) -> None:
+    session = new(tmp_path, system_prompt="old", config={"a": 1})
+    session.add(user("one"))
+    session.close()
+    assert load(tmp_path).system_prompt == "old"
+    before = log_path(tmp_path).read_bytes()
+    changed = load(tmp_path, system_prompt="new", config={"a": 2})
+    assert (changed.system_prompt, changed.fold.config) == ("new", {"a": 2})
+    assert load(tmp_path, system_prompt="").system_prompt == ""
+    assert log_path(tmp_path).read_bytes() == before
+    changed.add(user("two"))
+    assert load(tmp_path).state == changed.state
+    assert load(tmp_path).system_prompt == "new"
+
+
+@pytest.mark.case("MOT-82")
+def test_the_log_keeps_the_full_text_of_a_truncated_result(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(bot("", "a1", "c1"))
+    session.add(result("c1", "long " * 500, "t1"))
+    target = session.context[-1].id
+    session.append(e.ToolTruncation(target=target, in_context="long …"))
+    assert session.context[-1].content == "long …"
+    assert load(tmp_path).context == session.context
+    assert of_type(log_path(tmp_path), "tool_result")[0]["output"] == "long " * 500
+
+
+@pytest.mark.case("MOT-83")
+def test_open_calls_come_back_open(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(bot("", "a1", "c1", "c2"))
+    session.close()
+    restored = load(tmp_path)
+    assert [c.id for c in restored.open_calls] == ["c1", "c2"]
+    restored.add(result("c2", "two"))
+    assert not restored.fold.at_boundary()
+    restored.add(result("c1", "one"))
+    assert restored.fold.at_boundary()
+
+
+@pytest.mark.case("MOT-86", "MOT-61")
+def test_what_was_reset_does_not_come_back(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("one"))
+    session.add(bot("two"))
+    session.commit_compaction(summary="s", message=summary(), covered=ids(session, 1))
+    session.reset()
+    assert log_path(tmp_path).exists()
+    assert session.state.summaries == ()
+    session.add(user("three"))
+    assert said(load(tmp_path)) == ["three"]
+    assert load(tmp_path).state == session.state
+
+
+@pytest.mark.case("MOT-87")
+def test_a_fork_has_the_parents_context_and_goes_its_own_way(tmp_path: Path) -> None:
+    parent = new(tmp_path)
+    for n in range(4):
+        parent.add(user(f"p{n}"))
+    parent.commit_compaction(summary="s", message=summary("sum"), covered=ids(parent, 1))
+    child = fork(parent, tmp_path)
+    assert child.id == "s-2"
+    assert child.state.summaries == ()
+    child.add(user("c0"))
+    child.add(user("c1"))
+    child.close()
+    shutil.move(log_path(tmp_path), tmp_path / "gone")  # a fork needs no other file
+    restored = load(tmp_path, "s-2")
+    assert said(restored) == ["sum", "p1", "p2", "p3", "c0", "c1"]
+    assert restored.state == child.state
+    assert len(parent.context) == 4
+    done = restored.commit_compaction(summary="t", message=summary("t"), covered=ids(restored, 2))
+    assert done is not None
+    assert done.number == 1
+    assert of_type(log_path(tmp_path, "s-2"), "fork")[0]["parentSession"] == "s-1"
+
+
+def fork(parent: Session, folder: Path, at: str = "") -> Session:
+    from app.engine.session.log import SessionLog
+
+    return parent.fork("s-2", SessionLog(log_path(folder, "s-2"), fsync="never"), at=at)
+
+
+def test_a_fork_from_an_earlier_entry(tmp_path: Path) -> None:
+    parent = new(tmp_path)
+    for n in range(4):
+        parent.add(user(f"p{n}", f"m{n}"))
+    assert said(fork(parent, tmp_path, at="m1")) == ["p0", "p1"]
+
+
+@pytest.mark.case("MOT-98")
+def test_loading_writes_nothing(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("one"))
+    session.add(bot("", "a1", "c1"))
+    session.close()
+    before = {p: p.read_bytes() for p in tmp_path.iterdir()}
+    restored = load(tmp_path)
+    restored.outgoing()
+    restored.unflushed()
+    restored.close()
+    assert {p: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+@pytest.mark.case("MOT-78")
+def test_a_snapshot_survives_as_plain_values(tmp_path: Path) -> None:
+    session = new(tmp_path, system_prompt="Be brief.", config={"safety_ratio": 0.6})
+    session.add(user("one"))
+    session.add(bot("two"))
+    session.commit_compaction(summary="first", message=summary("first"), covered=ids(session, 1))
+    session.add(bot("", "a9", "c1"))
+    taken = session.snapshot()
+    plain = taken.to_dict()
+    assert plain["type"] == "compaction_session"
+    back = SessionState.from_dict(plain)
+    assert isinstance(back, CompactionSessionState)
+    assert back == taken
+    assert back.messages == session.context
+    assert (back.system_prompt, back.config) == ("Be brief.", {"safety_ratio": 0.6})
+    assert (back.compactions, back.summaries, back.open_calls) == (1, ("first",), ("c1",))
+    with pytest.raises(ValueError, match="mystery"):
+        SessionState.from_dict({**plain, "type": "mystery"})
+    again = Session.restore(back, "s-9")
+    assert again.context == session.context
+    assert again.state.summaries == ("first",)
+    assert [c.id for c in again.open_calls] == ["c1"]
+
+
+@pytest.mark.case("MOT-108")
+def test_one_log_serves_all_strategies(tmp_path: Path) -> None:
+    session = new(tmp_path, strategy="basic")
+    session.add(user("one"))
+    for strategy in ("compact", "background"):
+        session.close()
+        session = load(tmp_path, strategy=strategy)
+        session.add(user(strategy))
+        assert load(tmp_path).fold.strategy == strategy
+    assert said(load(tmp_path)) == ["one", "compact", "background"]
+    assert len(list(tmp_path.glob("*.log.jsonl"))) == 1
+
+
+@pytest.mark.case("B54")
+def test_rows_of_one_answer_are_one_message_and_one_cost(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("go", "u1"))
+    for row, tokens in (
+        (e.MessageEntry(id="a1", role="ASSISTANT", content="", reasoning="thinking"), 3),
+        (e.MessageEntry(id="a1", role="ASSISTANT", content="the text"), 9),
+        (e.ToolUse(id="a1:use:c1", tool_call_id="c1", name="look", input={}), 40),
+    ):
+        session.append(row)
+        session.append(e.UsageEntry(message_id="a1", prompt=100, completion=tokens))
+    for each in (session, load(tmp_path)):
+        (_, answer) = each.context
+        assert (answer.reasoning, answer.content) == ("thinking", "the text")
+        assert answer.calls == (ToolCall("c1", "look", "{}"),)
+        assert each.fold.usage == Usage(100, 40)
+
+
+def test_marks_change_what_they_name(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    for n in range(3):
+        session.add(user(f"t{n}", f"m{n}"))
+    session.mark(["m0"], deleted=True)
+    session.mark(["m1"], edited="changed")
+    session.mark(["m2"], do_not_remember=True)
+    session.rename("A title")
+    assert said(session) == ["changed", "t2"]
+    assert session.fold.title == "A title"
+    told = session.unflushed()
+    assert told is not None
+    assert [m.content for m in told.messages] == ["changed"]
+    assert load(tmp_path).state == session.state
+
+
+def test_a_range_is_flushed_once_and_in_its_original_form(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("a", "m0"))
+    session.add(Message("r", "user", "recalled", origin="recall"))
+    session.add(bot("", "a1", "c1"))
+    session.add(result("c1", "full text", "t1"))
+    session.append(e.Eviction(target="t1:result:c1", in_context="cut", file="x", chars=9))
+    session.commit_compaction(summary="s", message=summary(), covered=ids(session, 4))
+    first = session.unflushed()
+    assert first is not None
+    assert [m.content for m in first.messages] == ["a", "", "full text"]
+    assert (first.first, first.last) == ("m0", "t1:result:c1")
+    session.append(e.Flush(from_=first.first, to=first.last))
+    assert session.unflushed() is None
+    session.add(user("b", "m9"))
+    again = load(tmp_path).unflushed()
+    assert again is not None
+    assert [m.content for m in again.messages] == ["b"]
+
+
+def test_adding_costs_the_same_late_as_early() -> None:
+    session = Session.create("s-1")
+
+    def best(count: int) -> float:
+        """The fastest of some adds: what an add costs when nothing else disturbs it."""
+        spans: list[float] = []
+        for n in range(count):
+            start = time.perf_counter()
+            session.add(user(f"t{n}"))
+            spans.append(time.perf_counter() - start)
+        return min(spans)
+
+    early = best(200)
+    best(5_000)
+    assert best(200) < early * 3 + 0.0002
+    assert len(session.context) == 5_400
+
+
+# ---------------------------------------------------------------------------- any series
+
+TEXTS = st.sampled_from(["", "a", "数据库", "go on", "x" * 50, "line\nline\u2028", "🍸 \ud83d"])
+STEPS = st.one_of(
+    st.tuples(st.just("user"), TEXTS),
+    st.tuples(st.just("bot"), TEXTS),
+    st.tuples(st.just("calls"), st.integers(1, 3)),
+    st.tuples(st.just("result"), st.integers(0, 3)),
+    st.tuples(st.just("compact"), st.integers(1, 6)),
+    st.tuples(st.just("evict"), st.integers(0, 5)),
+    st.tuples(st.just("truncate"), st.integers(0, 5)),
+    st.tuples(st.just("interrupt"), st.just(0)),
+    st.tuples(st.just("reset"), st.just(0)),
+    st.tuples(st.just("mark"), st.integers(0, 5)),
+    st.tuples(st.just("edit"), st.integers(0, 5)),
+    st.tuples(st.just("flush"), st.just(0)),
+    st.tuples(st.just("offer"), st.integers(0, 4)),
+    st.tuples(st.just("fork"), st.just(0)),
+    st.tuples(st.just("reopen"), st.just(0)),
+)
+
+
+class Life:
+    """A session that lives through steps; what it was after each of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = "s-0"
+        self.session = new(folder, self.name, system_prompt="p")
+        self.calls = 0
+        self.forks = 0
+        self.moments: dict[int, Any] = {}
+
+    def live(self, step: tuple[str, Any]) -> None:
+        act: Callable[[Any], None] = getattr(self, f"do_{step[0]}")
+        act(step[1])
+        path = log_path(self.folder, self.name)
+        if path.exists():
+            self.moments[path.stat().st_size] = self.session.state
+
+    def do_user(self, text: str) -> None:
+        self.session.add(user(text))
+
+    def do_bot(self, text: str) -> None:
+        self.session.add(bot(text))
+
+    def do_calls(self, count: int) -> None:
+        names = [f"c{self.calls + n}" for n in range(count)]
+        self.calls += count
+        self.session.add(bot("looking" if count % 2 else "", "", *names))
+
+    def do_result(self, which: int) -> None:
+        waiting = self.session.open_calls
+        call = waiting[which % len(waiting)].id if waiting else "c0"
+        self.session.add_result(call, "look", f"out {which}")
+
+    def do_compact(self, count: int) -> None:
+        start = self.session.fold.lead
+        covered = [m.id for m in self.session.context[start : start + count]]
+        try:
+            self.session.commit_compaction(
+                summary=f"sum {count}", message=summary(f"sum {len(covered)}"), covered=covered
+            )
+        except ValueError:
+            return  # would have parted a call from its result
+
+    def do_evict(self, at: int) -> None:
+        tools = [m for m in self.session.context if m.role == "tool"]
+        if tools:
+            target = tools[at % len(tools)].id
+            self.session.append(e.Eviction(target=target, in_context="put aside", file="f"))
+
+    def do_truncate(self, at: int) -> None:
+        calls = [f"{m.id}:use:{c.id}" for m in self.session.context for c in m.calls]
+        targets = tuple(calls[: at + 1])
+        forms = tuple('{"cut":1}' for _ in targets)
+        self.session.append(e.ArgsTruncation(targets=targets, in_context=forms))
+
+    def do_interrupt(self, _: int) -> None:
+        self.session.interrupt("stopped")
+
+    def do_reset(self, _: int) -> None:
+        self.session.reset()
+
+    def do_mark(self, at: int) -> None:
+        if self.session.context:
+            chosen = self.session.context[at % len(self.session.context)].id
+            self.session.mark([chosen], deleted=True)
+
+    def do_edit(self, at: int) -> None:
+        if self.session.context:
+            chosen = self.session.context[at % len(self.session.context)].id
+            self.session.mark([chosen], edited="edited")
+
+    def do_flush(self, _: int) -> None:
+        there = self.session.unflushed()
+        if there is not None:
+            self.session.append(e.Flush(from_=there.first, to=there.last))
+
+    def do_offer(self, more: int) -> None:
+        shown = [m for m in self.session.context if m.role != "tool" and not m.calls]
+        self.session.offer([*shown, *(user(f"new {n}") for n in range(more))])
+
+    def do_fork(self, _: int) -> None:
+        from app.engine.session.log import SessionLog
+
+        self.forks += 1
+        self.name = f"s-{self.forks}"
+        log = SessionLog(log_path(self.folder, self.name), fsync="never")
+        self.session.close()
+        self.session = self.session.fork(self.name, log)
+        self.moments = {}
+
+    def do_reopen(self, _: int) -> None:
+        if log_path(self.folder, self.name).exists():
+            self.session.close()
+            self.session = load(self.folder, self.name)
+
+
+@pytest.mark.case("MOT-81")
+@settings(max_examples=120, deadline=None)
+@given(steps=st.lists(STEPS, max_size=25), data=st.data())
+def test_restored_equals_live_whatever_happened(
+    steps: list[tuple[str, Any]], data: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        life = Life(Path(name))
+        for step in steps:
+            life.live(step)
+        path = log_path(life.folder, life.name)
+        if not path.exists():
+            return
+        restored = load(life.folder, life.name)
+        assert restored.state == life.session.state
+        assert restored.fold.tail == life.session.fold.tail
+        assert restored.fold.cursor == life.session.fold.cursor
+        assert restored.outgoing() == life.session.outgoing()
+        assert valid_for_a_strict_provider(restored.outgoing())
+        life.session.close()
+        cut_anywhere(life, path, data)
+
+
+def cut_anywhere(life: Life, path: Path, data: st.DataObject) -> None:
+    """Kill between two bytes, restore, go on, restore again."""
+    body = path.read_bytes()
+    at = data.draw(st.integers(1, len(body)), label="cut")
+    path.write_bytes(body[:at])
+    restored = load_or_none(life)
+    if restored is None:
+        return
+    if at in life.moments:
+        assert restored.state == life.moments[at]
+    assert restored.state == replay(restored.entries()).state() or body[at - 1 : at] != b"\n"
+    restored.add(user("after the crash", "after"))
+    restored.close()
+    again = load(life.folder, life.name)
+    assert again.state == restored.state
+    assert again.context[-1].content == "after the crash"
+    assert again.counters.bad == 0
+
+
+def load_or_none(life: Life) -> Session | None:
+    try:
+        return load(life.folder, life.name)
+    except ValueError:
+        return None  # not even the first line is whole
+
+
+def valid_for_a_strict_provider(sent: list[Message]) -> bool:
+    at = 0
+    while at < len(sent):
+        message = sent[at]
+        assert message.role != "tool", "a result without its call"
+        assert message.content.strip() or message.calls or message.images
+        following = sent[at + 1 : at + 1 + len(message.calls)]
+        assert [m.call_id for m in following] == [c.id for c in message.calls]
+        assert all(m.role == "tool" and m.content.strip() for m in following)
+        at += 1 + len(message.calls)
+    return True
