@@ -19,7 +19,7 @@ _REQUESTED = tuple(
         rf"resulted in (?:about )?{_N}",
         rf"\brequest \({_N} tokens",
         rf"keep the first {_N}",
-        rf"(?:contains?|has|is) (?:at least |about )?{_N} (?:input |prompt )?tokens",
+        rf"(?:contains?|has) (?:at least |about )?{_N} (?:input |prompt )?tokens",
         rf"\b(?:input|prompt)(?: length)?(?: is too long)?:? \(?{_N}",
     )
 )
@@ -27,7 +27,7 @@ _WINDOW = tuple(
     re.compile(p)
     for p in (
         rf"context length of only {_N}",
-        rf"maximum context length(?: is|:| of)? ?{_N}",
+        rf"maximum context(?: length| size| window)?(?: is|:| of)? ?{_N}",
         rf"token limit:? ?{_N}",
         rf"\[\s*1\s*,\s*{_N}\s*\]",
         rf"maximum (?:allowed )?input length(?: is|:| of)? ?\(?{_N}",

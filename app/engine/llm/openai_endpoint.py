@@ -323,16 +323,22 @@ def _make_client(base_url: str, key: str) -> AsyncOpenAI:
     import openai
 
     openai_own = urlsplit(base_url).hostname == "api.openai.com"
+    # Loading a model and reading a long prompt take minutes: only connecting is limited.
+    patience = openai.Timeout(None, connect=5.0)
+    here = probe.is_loopback(base_url)
+    # Without TLS and without redirects no certificates are needed; reading them takes 0.2 s.
+    bare = here and urlsplit(base_url).scheme == "http"
     client = openai.AsyncOpenAI(
         base_url=base_url,
         api_key=key or PLACEHOLDER_KEY,
         max_retries=0,
-        # Loading a model and reading a long prompt take minutes: only connecting is limited.
-        timeout=openai.Timeout(None, connect=5.0),
+        timeout=patience,
         http_client=openai.DefaultAsyncHttpxClient(
             # A proxy of the environment must not see what is meant for this machine.
-            trust_env=not probe.is_loopback(base_url),
-            timeout=openai.Timeout(None, connect=5.0),
+            trust_env=not here,
+            timeout=patience,
+            verify=not bare,
+            follow_redirects=not bare,
         ),
     )
     if not openai_own:
