@@ -14,7 +14,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import cast
 
-from app.engine.context.tokens import AgentScope, Estimator, Heuristic
+from app.engine.context.tokens import (
+    SAMPLED_ABOVE,
+    AgentScope,
+    Estimator,
+    Heuristic,
+    sampled,
+)
 from app.engine.errors import ConfigError
 from app.resources import resource
 
@@ -23,8 +29,6 @@ log = logging.getLogger(__name__)
 VOCABULARY = "encodings/fb374d419588a4632f3f557e76b4b70aebbca790"
 SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 CHUNK = 4_000  # code points handed to the tokenizer at once: long runs cost more than their length
-SAMPLED_ABOVE = 400_000  # longer texts are counted in part
-SAMPLES = 64
 
 Encode = Callable[[str], "list[int]"]
 
@@ -68,7 +72,7 @@ class Tiktoken:
             self.start()
             return self._waiting.text(text)
         if len(text) > SAMPLED_ABOVE:
-            return self._sampled(encode, text)
+            return sampled(lambda piece: self._chunk(encode, piece), text)
         return sum(self._chunk(encode, chunk) for chunk in chunks(text))
 
     def _run(self) -> None:
@@ -87,14 +91,6 @@ class Tiktoken:
         except BaseException as error:  # Rust's PanicException is no Exception (B75)
             log.debug("the tokenizer refused a text of %d characters: %s", len(text), error)
             return self._waiting.text(text)
-
-    def _sampled(self, encode: Encode, text: str) -> int:
-        """Count evenly spaced stretches and scale: bounded time for megabytes."""
-        step = len(text) / SAMPLES
-        starts = [int(i * step) for i in range(SAMPLES)]
-        counted = sum(self._chunk(encode, text[s : s + CHUNK]) for s in starts)
-        seen = sum(len(text[s : s + CHUNK]) for s in starts)
-        return round(counted * len(text) / seen)
 
 
 def chunks(text: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import math
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -26,7 +26,13 @@ CACHED_MESSAGES = 20_000
 # Chinese, Japanese and Korean writing, with its punctuation and full-width forms.
 CJK_RANGES = "\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f"
 CJK = re.compile(f"[{CJK_RANGES}\uff00-\uffef\U00020000-\U0003ffff]")
-_LETTERS_AND_SPACES = re.compile(r"[^\W\d_]| ")
+_CJK_SPACED = re.compile(f" ?{CJK.pattern}")
+_PIECE = re.compile(  # "\r" stands where CJK was and belongs to none
+    r"(?P<word>[^\w\r\n]?(?:[A-Z]+(?![a-z])|[A-Z]?[a-z]+))|(?P<digits>\d{1,3})"
+    r"|(?P<signs> ?(?:[^\w\s]|_)+\n*)|(?P<space>[^\S\r]+)|(?P<foreign>[^\W\d_])"
+)
+SAMPLED_ABOVE = 400_000  # longer texts are counted in part
+SAMPLES, SAMPLE = 64, 4_000
 
 
 class Estimator(Protocol):
@@ -53,19 +59,55 @@ class AgentScope:
 
 
 class Heuristic:
-    """Three rates per character: CJK, letters and spaces, everything else."""
+    """An estimate from the pieces a tokenizer would see; for long texts from samples of them.
+
+    One rate per CJK character and per other foreign letter; one per English word with the sign or
+    space before it, more when it is long; one per group of three digits, per run of signs, and per
+    run of white space. Fitted against o200k on manuals, licences, source, listings, logs and
+    Chinese prose, so that the 5th to 95th percentile is within 15 % (CMP-30). The specification's
+    three rates per character miss that by twice as much for tool output.
+    """
 
     name = "heuristic"
     estimated = True
-    CJK_RATE, LETTER_RATE, OTHER_RATE = 0.72, 0.2, 0.6
+    CJK_RATE, FOREIGN = 0.80, 0.45
+    WORD, LONG_LETTER, SIGNED = 0.95, 0.18, 0.45
+    DIGITS, SIGNS, MORE_SIGNS, SPACE = 1.35, 0.9, 0.2, 1.25
 
     def text(self, text: str) -> int:
-        cjk = 0 if text.isascii() else len(CJK.findall(text))
-        letters = len(_LETTERS_AND_SPACES.findall(text))
-        if cjk:
-            letters -= sum(1 for found in CJK.findall(text) if _LETTERS_AND_SPACES.match(found))
-        other = len(text) - cjk - letters
-        return math.ceil(cjk * self.CJK_RATE + letters * self.LETTER_RATE + other * self.OTHER_RATE)
+        if len(text) > SAMPLED_ABOVE:
+            return sampled(self._pieces, text)
+        return self._pieces(text)
+
+    def _pieces(self, text: str) -> int:
+        cjk = 0
+        if not text.isascii():
+            text, cjk = _CJK_SPACED.subn("\r", text)
+        tokens = cjk * self.CJK_RATE
+        for piece in _PIECE.finditer(text):
+            length = piece.end() - piece.start()
+            kind = piece.lastgroup
+            if kind == "word":
+                tokens += self.WORD + max(0, length - 7) * self.LONG_LETTER
+                first = text[piece.start()]
+                if first != " " and not first.isalpha():
+                    tokens += self.SIGNED
+            elif kind == "digits":
+                tokens += self.DIGITS
+            elif kind == "signs":
+                tokens += self.SIGNS + max(0, length - 2) * self.MORE_SIGNS
+            elif kind == "space":
+                tokens += self.SPACE
+            else:
+                tokens += self.FOREIGN
+        return math.ceil(tokens)
+
+
+def sampled(count: Callable[[str], int], text: str) -> int:
+    """Count evenly spaced stretches and scale: bounded time for megabytes (B75)."""
+    step = len(text) / SAMPLES
+    pieces = [text[int(i * step) : int(i * step) + SAMPLE] for i in range(SAMPLES)]
+    return round(sum(map(count, pieces)) * len(text) / sum(map(len, pieces)))
 
 
 def budget_tokens(text: str) -> int:
