@@ -35,7 +35,7 @@ class ScriptedModel:
     supports_tools = False
 
     def __init__(self, *replies: Reply, window: int = 128_000) -> None:
-        self.replies = list(replies)
+        self.replies: list[Any] = list(replies)
         self.requests: list[Request] = []
         self._window = window
 

@@ -24,9 +24,9 @@ from app.engine.config import MemoryConfig
 from app.engine.errors import BaseChanged, UserError
 from app.engine.events import Activity, Bus
 from app.engine.llm.endpoint import Endpoint
-from app.engine.memory import checks, consolidation_request, provenance
+from app.engine.memory import checks, provenance
 from app.engine.memory.apply import Review
-from app.engine.memory.consolidation_request import CHARACTERS_PER_TOKEN, Count
+from app.engine.memory.consolidation_request import CHARACTERS_PER_TOKEN, Count, parts_of
 from app.engine.memory.curation import (
     EXTRACTIVE,
     FATAL,
@@ -37,6 +37,7 @@ from app.engine.memory.curation import (
     Task,
     without_model,
 )
+from app.engine.memory.curators import extractive_consolidation
 from app.engine.memory.diff import difference
 from app.engine.memory.outline import bullet_key, bullets
 from app.engine.memory.policy import approved, held_back
@@ -89,7 +90,7 @@ class MemoryConsolidator:
         config: MemoryConfig,
         *,
         endpoint: Endpoint | None = None,
-        extract: Extract | None = None,
+        extract: Extract | None = extractive_consolidation,
         record: Record = _unrecorded,
         entries: Entries | None = None,
         count: Count = lambda text: len(text.encode()) // 3 + 1,
@@ -161,6 +162,7 @@ class MemoryConsolidator:
             start=now,
             file=file,
             sections=tuple(sections),
+            parts=tuple(parts_of(sections)),
             rebuild=rebuild,
             pins=self._writer.pins(),
             refused=tuple(claim.text for claim in self._review.refused.all()),
@@ -202,11 +204,12 @@ class MemoryConsolidator:
         return self._by_policy(stored, found)
 
     def _proposal(self, task: Task, made: Made, text: str, found: tuple[Change, ...]) -> Stored:
+        done = {found.key for found in made.done}
         candidate = checks.Candidate(
             judged=msgspec.structs.replace(made.judged, text=text),
             base=task.file.text,
             approved=approved(self._writer.history) or task.file.text,
-            inputs=tuple(consolidation_request.shown(s) for s in made.done),
+            inputs=tuple(part.text for part in task.parts if part.source.key in done),
             pinned=task.pins,
             eroded=made.eroded,
             limit=self.config.consolidation_max_tokens * CHARACTERS_PER_TOKEN,

@@ -39,12 +39,13 @@ Record = Callable[[ModelCall], None]
 
 
 class Task(Struct, frozen=True):
-    """What one run works on."""
+    """What one run works on. `parts` are the sections that have something to show."""
 
     run: str
     start: datetime
     file: MemoryFile
     sections: tuple[WaitingSection, ...]
+    parts: tuple[Part, ...]
     rebuild: bool
     pins: tuple[str, ...]
     refused: tuple[str, ...]
@@ -85,13 +86,13 @@ class Asking:
     async def run(self) -> Made:
         """Ask until all is dealt with or something fails. Raises only what ends the program's
         work on purpose (`CancelledError`, `Interrupted`)."""
-        parts = asked.parts_of(self._task.sections)
+        parts = list(self._task.parts)
         shown = {part.source.key for part in parts}
         self._done = [s for s in self._task.sections if s.key not in shown]  # comments alone
         window = (await self._endpoint.window()).tokens
         while parts:
             budget = self._budget(window)
-            group, rest = asked.take(parts, budget, self._count)
+            group, rest = await asyncio.to_thread(asked.take, parts, budget, self._count)
             try:
                 judged, raw = await self._ask(group)
             except ContextOverflow as error:
@@ -103,7 +104,7 @@ class Asking:
                 return self._stopped(Judged(""), "", str(error), error.remedy)
             if judged.problem in FATAL or judged.nothing or not judged.text.strip():
                 return self._stopped(judged, raw, judged.detail or "The model kept nothing at all.")
-            self._took(group, judged, raw)
+            await asyncio.to_thread(self._took, group, judged, raw)
             parts = rest
         return self._made()
 

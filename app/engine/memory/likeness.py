@@ -37,8 +37,7 @@ _FIRST_NAME = re.compile(
 def words(text: str) -> frozenset[str]:
     """The content words of a text; of a text without any, all its words."""
     found: set[str] = set()
-    for match in _RUN.finditer(unicodedata.normalize("NFKC", body(text)).casefold()):
-        run = match.group()
+    for run in set(_RUN.findall(unicodedata.normalize("NFKC", body(text)).casefold())):
         if _IS_CJK.match(run):
             found.update(run[i : i + 2] for i in range(max(1, len(run) - 1)))
         else:

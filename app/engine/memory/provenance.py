@@ -3,7 +3,7 @@
 Computed by matching texts, never by a model. What is kept with each version maps a bullet's content
 hash to its `Origin`s; it holds places and hashes, no text, so that a text is only where it was
 written. A line that was reworded, merged or split keeps the origins of what it was made of.
-Specification, sections 3.7 and 10. Pure but for `Reader`, which blocks.
+Specification, sections 3.7 and 10. Pure but for `explain`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from rapidfuzz import fuzz
 from app.engine.memory import likeness
 from app.engine.memory.outline import bullet_key, bullets, outline
 from app.engine.records import Change, Provenance, Source, Version
-from app.engine.workspace.sections import WaitingSection
+from app.engine.workspace.memory_file import MemoryWriter
+from app.engine.workspace.sections import SectionStates, WaitingSection
 
 MATCH = 0.5
 _BEST = 3
@@ -222,6 +223,13 @@ def why(
         else ""
     )
     return Provenance(line, lines[line - 1], version, tuple(known), broken)
+
+
+def explain(writer: MemoryWriter, states: SectionStates, line: int) -> Provenance:
+    """Why line `line` of MEMORY.md as it is now is there. Blocks: call it in a thread."""
+    history = writer.history
+    stored = from_record(history.provenance())
+    return why(writer.read().text, line, stored, states.known(), history.since)
 
 
 def _source(origin: Origin, found: WaitingSection) -> Source:

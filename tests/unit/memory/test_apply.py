@@ -1,0 +1,271 @@
+"""Decisions become a version of MEMORY.md, whatever happens on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.errors import BaseChanged, UserError
+from app.engine.memory.proposals import ProposalClosed, ProposalStore
+from app.engine.memory.review import accept_all
+from app.engine.records import Decision
+from app.engine.workspace import sections as section_states
+from app.engine.workspace.history import History
+from app.engine.workspace.memory_file import MemoryWriter
+from tests.helpers.consolidating import START, Desk
+
+BASE = "# Memory\n\n- Bo is the designer of the studio\n- The office closes at 18:00\n"
+ONE = "- Ines prefers answers in Portuguese"
+TWO = "- Release 4.2 is frozen until 2026-06-10"
+NEW = f"{BASE}{ONE}\n{TWO}\n"
+LATER = START + timedelta(hours=3)
+
+
+def proposed(root: Path, answer: str = NEW, base: str = BASE) -> tuple[Desk, str]:
+    """A desk with one proposal of two additions from two sections."""
+    desk = Desk(root, answer, prepare=base, policy="review")
+    desk.flush(ONE)
+    desk.flush(TWO)
+    return desk, asyncio.run(desk.run()).run
+
+
+def test_a_mixture_is_written_and_each_section_gets_its_fate(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    desk.review.show(run)
+    applied = desk.review.apply(run, [Decision(1, "accept"), Decision(2, "reject")], when=LATER)
+    assert desk.memory == BASE + ONE
+    assert (applied.state, applied.added, applied.left_waiting) == ("partly_applied", 1, 0)
+    assert desk.fates() == ["merged", "rejected"]
+    assert desk.watermark == START
+    assert [claim.text for claim in desk.refused.all()] == [TWO]
+
+
+def test_what_is_undecided_stays_waiting_and_holds_the_watermark(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    applied = desk.review.apply(run, [Decision(1, "accept")], when=LATER)
+    assert applied.left_waiting == 1
+    assert desk.fates() == ["merged", "waiting"]
+    assert desk.watermark < START
+    desk.model.replies = [f"{BASE}{ONE}\n{TWO}"]
+    again = asyncio.run(desk.run(LATER + timedelta(hours=1)))
+    assert TWO in desk.model.asked
+    assert again.state == "proposed"
+
+
+def test_a_refused_claim_is_told_to_the_model_and_filtered_when_it_comes_back(
+    tmp_path: Path,
+) -> None:
+    desk, run = proposed(tmp_path)
+    desk.review.apply(run, [Decision(1, "accept"), Decision(2, "reject")], when=LATER)
+    desk.flush("- The printer is new", at=LATER)
+    again = "- release 4.2 is  frozen until 2026-06-10"
+    desk.model.replies = [f"{BASE}{ONE}\n{again}\n- The printer is new"]
+    outcome = asyncio.run(desk.run(LATER + timedelta(hours=1)))
+    assert f"<refused_claims>\n{TWO}" in desk.model.asked
+    changes = desk.review.show(outcome.run).changes
+    assert [c.after for c in changes] == [("- The printer is new",)]
+
+
+def test_refusing_everything_writes_nothing_and_rejects_the_proposal(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    both = [Decision(1, "reject"), Decision(2, "reject")]
+    assert desk.review.apply(run, both, when=LATER).state == "rejected"
+    assert desk.memory == BASE
+    assert desk.fates() == ["rejected", "rejected"]
+    with pytest.raises(ProposalClosed):
+        desk.review.apply(run, both, when=LATER)
+
+
+def test_nothing_decided_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    with pytest.raises(UserError) as caught:
+        desk.review.apply(run, [], when=LATER)
+    assert caught.value.remedy
+    assert desk.store.load(run).state == "proposed"
+
+
+def test_kept_decisions_are_there_again_after_a_restart(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    desk.review.keep(run, [Decision(2, "accept", "- Release 4.2 is frozen")])
+    desk.open()
+    shown = desk.review.show(run)
+    assert shown.info.state == "in_review"
+    assert shown.decisions == (Decision(2, "accept", "- Release 4.2 is frozen"),)
+    assert desk.review.preview(run, shown.decisions).undecided == 1
+
+
+def test_accepting_one_withdraws_its_rivals(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    desk.review.keep(run, [])
+    desk.flush("- The printer is new", at=START)
+    desk.model.replies = [f"{BASE}- The printer is new"]
+    rival = asyncio.run(desk.run(START + timedelta(hours=1))).run
+    desk.review.apply(rival, [Decision(1, "accept")], when=LATER)
+    assert desk.store.load(run).state == "superseded"
+    assert desk.fates() == ["waiting", "waiting", "merged"]
+
+
+def test_a_pinned_line_cannot_be_taken_out(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path, answer=f"# Memory\n\n- The office closes at 18:00\n{ONE}")
+    desk.writer.set_pins(["- Bo is the designer of the studio"])
+    shown = desk.review.show(run)
+    with pytest.raises(UserError, match="pinned"):
+        desk.review.apply(run, accept_all(shown.changes), when=LATER)
+    assert desk.memory == BASE
+    assert desk.store.load(run).state == "proposed"
+
+
+# ---------------------------------------------------------------------------- changed meanwhile
+
+
+def test_a_hand_edit_elsewhere_merges_alone(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    shown = desk.review.show(run)
+    desk.layout.memory_md.write_text(BASE.replace("# Memory", "# Memory\n- by hand"))
+    desk.review.apply(run, accept_all(shown.changes), when=LATER)
+    assert desk.memory == NEW.rstrip("\n").replace("# Memory", "# Memory\n- by hand")
+    causes = [v.cause for v in desk.writer.history.versions()]
+    assert causes == ["consolidation", "start"]
+
+
+def test_a_hand_edit_of_the_same_line_asks_again_and_keeps_the_other_decisions(
+    tmp_path: Path,
+) -> None:
+    desk, run = proposed(tmp_path, answer=NEW.replace("18:00", "19:00"))
+    shown = desk.review.show(run)
+    assert [c.kind for c in shown.changes] == ["reworded", "added", "added"]
+    edited = BASE.replace("18:00", "17:00")
+    desk.layout.memory_md.write_text(edited)
+    with pytest.raises(BaseChanged):
+        desk.review.apply(run, accept_all(shown.changes), when=LATER)
+    assert desk.memory == edited
+    shown = desk.review.show(run)
+    assert shown.base_changed
+    assert shown.changes[0].conflict
+    assert shown.changes[0].before == ("- The office closes at 17:00",)
+    assert shown.decisions == (Decision(2, "accept"), Decision(3, "accept"))
+    desk.review.apply(run, [*shown.decisions, Decision(1, "reject")], when=LATER)
+    assert desk.memory == NEW.rstrip("\n").replace("18:00", "17:00")
+
+
+def test_an_automatic_apply_never_decides_a_conflict(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, prepare=BASE)
+    edited = BASE.replace("18:00", "17:00")
+
+    def answer(_request: Any) -> str:
+        desk.layout.memory_md.write_text(edited)
+        return f"{BASE.replace('office closes', 'office always closes')}{ONE}"
+
+    desk.model.replies = [answer]
+    desk.flush(ONE)
+    outcome = asyncio.run(desk.run())
+    assert outcome.state == "proposed"
+    assert desk.memory == edited
+
+
+# ---------------------------------------------------------------------------- crashes
+
+
+class Killed(BaseException):
+    """The process is gone at this point."""
+
+
+def _kill(*_args: Any, **_kwargs: Any) -> Any:
+    raise Killed
+
+
+def _after(real: Callable[..., Any]) -> Callable[..., Any]:
+    def then(*args: Any, **kwargs: Any) -> Any:
+        real(*args, **kwargs)
+        raise Killed
+
+    return then
+
+
+def _final_state(desk: Desk) -> Callable[..., Any]:
+    real = ProposalStore.update
+
+    def update(self: ProposalStore, stored: Any, **fields: Any) -> Any:
+        if fields.get("state") in ("applied", "partly_applied"):
+            raise Killed
+        return real(self, stored, **fields)
+
+    return update
+
+
+KILLS: dict[str, Callable[[pytest.MonkeyPatch, Desk], None]] = {
+    "before the write": lambda m, d: m.setattr(MemoryWriter, "write", _kill),
+    "between write and commit": lambda m, d: m.setattr(History, "commit", _kill),
+    "after the commit": lambda m, d: m.setattr(MemoryWriter, "write", _after(MemoryWriter.write)),
+    "in the index": lambda m, d: m.setattr(d.review, "_reindex", _kill),
+    "before the states": lambda m, d: m.setattr(section_states.SectionStates, "set", _kill),
+    "before the watermark": lambda m, d: m.setattr(
+        "app.engine.memory.settling.write_watermark", _kill
+    ),
+    "before the final state": lambda m, d: m.setattr(ProposalStore, "update", _final_state(d)),
+}
+
+
+@pytest.mark.parametrize("place", KILLS)
+def test_a_kill_anywhere_in_an_apply_is_finished_or_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    desk, run = proposed(tmp_path)
+    desk.writer.notice_external(when=START)
+    with monkeypatch.context() as patch:
+        KILLS[place](patch, desk)
+        with pytest.raises(Killed):
+            desk.review.apply(run, [Decision(1, "accept"), Decision(2, "reject")], when=LATER)
+    desk.open()
+    assert desk.review.resume_applying(when=LATER) == [run]
+    assert desk.writer.notice_external(when=LATER) is None
+    if place == "before the write":
+        assert desk.memory == BASE
+        assert desk.store.load(run).state == "in_review"
+        assert desk.fates() == ["waiting", "waiting"]
+        desk.review.apply(run, [Decision(1, "accept"), Decision(2, "reject")], when=LATER)
+    assert desk.memory == BASE + ONE
+    assert desk.store.load(run).state == "partly_applied"
+    assert desk.fates() == ["merged", "rejected"]
+    assert desk.watermark == START
+    newest = desk.writer.history.versions()
+    assert [(v.cause, v.run) for v in newest] == [("consolidation", run), ("start", "")]
+    assert desk.writer.history.provenance()["bullets"]
+    assert desk.review.resume_applying(when=LATER) == []
+
+
+def test_an_edit_after_the_crash_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, run = proposed(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(section_states.SectionStates, "set", _kill)
+        with pytest.raises(Killed):
+            desk.review.apply(run, [Decision(1, "accept"), Decision(2, "accept")], when=LATER)
+    desk.layout.memory_md.write_text(desk.memory + "\n- by hand\n")
+    desk.open()
+    desk.review.resume_applying(when=LATER)
+    assert desk.memory.endswith("- by hand\n")
+    assert desk.store.load(run).state == "applied"
+    assert desk.fates() == ["merged", "merged"]
+
+
+# ---------------------------------------------------------------------------- and back
+
+
+def test_undo_is_a_new_version_and_the_claims_do_not_come_back_by_themselves(
+    tmp_path: Path,
+) -> None:
+    desk, run = proposed(tmp_path)
+    desk.review.apply(run, [Decision(1, "accept"), Decision(2, "accept")], when=LATER)
+    undone = desk.review.undo(when=LATER)
+    assert desk.memory == BASE
+    assert undone.state == "undo"
+    assert [v.cause for v in desk.writer.history.versions()] == ["undo", "consolidation", "start"]
+    assert desk.fates() == ["rejected", "rejected"]
+    restored = desk.review.restore(2, when=LATER)
+    assert desk.memory == NEW.rstrip("\n")
+    assert restored.version == 4
