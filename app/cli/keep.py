@@ -80,7 +80,7 @@ async def maintain(options: argparse.Namespace, out: Printer) -> int:
         if options.dry_run:
             rows = await engine.ask.retention_preview()
             for row in rows:
-                out.text(f"{row.rule}: {row.path}, {row.age_days} days old")
+                out.text(f"{row.rule}: {row.path}, {row.age} days old")
             out.text("Nothing would move." if not rows else f"{len(rows)} would move.")
             out.data([msgspec.to_builtins(row) for row in rows])
             return DONE

@@ -6,20 +6,57 @@ caller passes, so that a view can tell its own changes from others'. Failures ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+from uuid import uuid4
 
+from app.engine.agent.live import LiveSession
 from app.engine.config import EngineConfig
+from app.engine.errors import BaseChanged, StorageError, WorkspaceBusy
+from app.engine.jobs import Runner
+from app.engine.policy_file import write_policy
 from app.engine.records import Applied, CompactionReport, Decision, TurnResult
+from app.engine.rooms import Rooms
+from app.engine.session.evicted import evicted_of
+from app.engine.workspace.files import write_atomic
+
+T = TypeVar("T")
 
 
 class Commands:
     """The doing half of an engine."""
 
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+
+    def _may_write(self) -> None:
+        if self._rooms.read_only:
+            raise StorageError(
+                "This workspace is open for reading only.", "Open a copy to make changes."
+            )
+
+    async def _write(self, work: Callable[[], T]) -> T:
+        self._may_write()
+        return await asyncio.to_thread(work)
+
     # ------------------------------------------------------------------ sessions
 
     async def new_session(self, *, initiator: object | None = None) -> str:
         """A new session's id. It appears in the list with its first message."""
-        raise NotImplementedError
+        self._may_write()
+        rooms = self._rooms
+        session_id = f"s-{uuid4().hex[:10]}"
+        session = await asyncio.to_thread(
+            lambda: rooms.store.create(
+                session_id,
+                strategy=rooms.config.agent.strategy,
+                config=rooms.config.compaction.plain(),
+                model=rooms.endpoints.roles.chat,
+            )
+        )
+        rooms.live[session_id] = LiveSession(session, rooms.bus)
+        return session_id
 
     async def send(
         self, session_id: str, text: str, *, initiator: object | None = None
@@ -29,74 +66,138 @@ class Commands:
         Progress comes as `TurnEvent`s on the bus. Flush and what follows are jobs that the reply
         never waits for. A second send to a session that is still answering raises `WorkspaceBusy`.
         """
-        raise NotImplementedError
+        self._may_write()
+        live = await self._rooms.session(session_id)
+        if live.busy:
+            raise WorkspaceBusy("A reply is still being made.", "Stop it, or wait until it ends.")
+        turn = asyncio.create_task(self._rooms.agent(live).turn(text))
+        live.turn = turn
+        try:
+            return await asyncio.shield(turn)
+        except asyncio.CancelledError:
+            turn.cancel()
+            await asyncio.wait([turn])
+            raise
 
     async def stop(self, session_id: str) -> None:
         """End the running reply; open calls get "interrupted" results."""
-        raise NotImplementedError
+        live = self._rooms.live.get(session_id)
+        if live is not None and live.turn is not None and not live.turn.done():
+            live.turn.cancel()
+            await asyncio.wait([live.turn])
 
     async def answer_approval(self, session_id: str, call_id: str, allow: bool) -> None:
         """Allow or refuse a tool call that asked (`TurnEvent.kind == "approval"`)."""
-        raise NotImplementedError
+        live = self._rooms.live.get(session_id)
+        if live is None or not live.answer(call_id, allow):
+            raise WorkspaceBusy("That call is no longer waiting.", "Look at the transcript.")
 
     async def rename_session(
         self, session_id: str, title: str, *, initiator: object | None = None
     ) -> None:
-        raise NotImplementedError
+        """Give a session a name of the person's own; "" takes it back."""
+        self._may_write()
+        live = await self._rooms.session(session_id)
+        await live.do(lambda session: session.rename(title.strip()))
+        self._rooms.bus.changed("sessions", ids=(session_id,), initiator=initiator)
 
     async def trash_session(self, session_id: str, *, initiator: object | None = None) -> None:
         """Move a session and its evicted results to the trash."""
-        raise NotImplementedError
+        self._may_write()
+        rooms = self._rooms
+        await self.stop(session_id)
+        if (live := rooms.live.pop(session_id, None)) is not None:
+            await live.do(lambda session: session.close())
+        rooms.agents.pop(session_id, None)
+
+        def work() -> None:
+            rooms.store.trash(session_id, more=evicted_of(rooms.store.log(session_id)))
+
+        await asyncio.to_thread(work)
+        await rooms.index.remove(rooms.layout.session_log(session_id))
+        rooms.bus.changed("sessions", "evicted", "index", ids=(session_id,), initiator=initiator)
 
     async def restore_session(self, session_id: str, *, initiator: object | None = None) -> None:
         """Bring a session back from the trash."""
-        raise NotImplementedError
+        for path in await self._write(lambda: self._rooms.store.restore(session_id)):
+            await self._rooms.index.update(path)
+        kinds = ("sessions", "evicted", "index")
+        self._rooms.bus.changed(*kinds, ids=(session_id,), initiator=initiator)
 
     async def compact(
         self, session_id: str, *, initiator: object | None = None
     ) -> CompactionReport:
         """Compact now, whatever the gain."""
-        raise NotImplementedError
+        self._may_write()
+        live = await self._rooms.session(session_id)
+        if live.busy:
+            raise WorkspaceBusy("A reply is still being made.", "Stop it, or wait until it ends.")
+        return await self._rooms.agent(live).keeper.compact(self._rooms.parts.chat())
 
     async def flush(self, session_id: str, *, initiator: object | None = None) -> str:
         """Queue a flush of what is not flushed yet; the job's id."""
-        raise NotImplementedError
+        self._may_write()
+        await self._rooms.session(session_id)
+        job = self._rooms.flusher.request(session_id, "by hand")
+        if job is None:
+            raise StorageError("The flush was not queued.", "Switch memory on in Settings.")
+        return job.id
 
     # ------------------------------------------------------------------ memory
 
     async def consolidate(self, *, initiator: object | None = None) -> str:
         """Queue a consolidation; the job's id."""
-        raise NotImplementedError
+        return self._enqueue("consolidate", self._rooms.run_consolidation, {"manual": True})
 
     async def keep_decisions(self, proposal_id: str, decisions: Sequence[Decision]) -> None:
         """Store decisions that are not applied yet; the proposal is `in_review` from then on."""
-        raise NotImplementedError
+        await self._write(lambda: self._rooms.review.keep(proposal_id, decisions))
 
     async def apply(
         self, proposal_id: str, decisions: Sequence[Decision], *, initiator: object | None = None
     ) -> Applied:
         """Write what the decisions say, as one version. Undecided changes stay waiting."""
-        raise NotImplementedError
+        rooms = self._rooms
+        applied = await self._write(
+            lambda: rooms.review.apply(proposal_id, decisions, when=rooms.clock())
+        )
+        self._memory_changed(proposal_id, initiator)
+        return applied
 
     async def reject(
         self, proposal_id: str, reason: str = "", *, initiator: object | None = None
     ) -> None:
         """Refuse the whole proposal."""
-        raise NotImplementedError
+        rooms = self._rooms
+        await self._write(lambda: rooms.review.reject(proposal_id, reason, when=rooms.clock()))
+        rooms.bus.changed("proposals", "daily", ids=(proposal_id,), initiator=initiator)
 
     async def undo(self, *, initiator: object | None = None) -> Applied:
         """Take the newest version of MEMORY.md back, by a new version."""
-        raise NotImplementedError
+        applied = await self._write(lambda: self._rooms.review.undo(when=self._rooms.clock()))
+        self._memory_changed("", initiator)
+        return applied
 
     async def restore_version(self, number: int, *, initiator: object | None = None) -> Applied:
         """Write an earlier version back, as a new version."""
-        raise NotImplementedError
+        rooms = self._rooms
+        applied = await self._write(lambda: rooms.review.restore(number, when=rooms.clock()))
+        self._memory_changed("", initiator)
+        return applied
 
     async def write_memory(
         self, text: str, base_sha256: str, *, initiator: object | None = None
     ) -> Applied:
         """Save a hand edit. Raises `BaseChanged` when the file is no longer what it was."""
-        raise NotImplementedError
+        rooms = self._rooms
+        version = await self._write(
+            lambda: rooms.writer.write(
+                text, base_sha256=base_sha256, cause="hand", when=rooms.clock()
+            )
+        )
+        await rooms.index.update("MEMORY.md")
+        self._memory_changed("", initiator)
+        return Applied(version.number, added=version.added, dropped=version.dropped)
 
     async def remember(
         self,
@@ -107,27 +208,69 @@ class Commands:
         initiator: object | None = None,
     ) -> Applied:
         """Save one fact at a person's wish: to MEMORY.md's saved block and today's log."""
-        raise NotImplementedError
+        self._may_write()
+        saved = await self._rooms.save(
+            text, by_person=True, session_id=session_id, entry_id=entry_id
+        )
+        if saved.version is None:
+            raise BaseChanged("The fact is in today's log, but not in MEMORY.md.")
+        return Applied(saved.version.number, added=saved.count)
+
+    def _memory_changed(self, proposal_id: str, initiator: object | None) -> None:
+        ids = (proposal_id,) if proposal_id else ()
+        self._rooms.bus.changed(
+            "memory", "versions", "proposals", "daily", "index", ids=ids, initiator=initiator
+        )
 
     # ------------------------------------------------------------------ the rest
 
     async def write_agents_md(self, text: str, *, initiator: object | None = None) -> None:
-        raise NotImplementedError
+        """Replace AGENTS.md."""
+        place = self._rooms.layout.agents_md
+        await self._write(lambda: write_atomic(place, text.encode("utf-8", "replace")))
+        self._rooms.bus.changed("settings", "context", initiator=initiator)
 
     async def maintain(self, *, initiator: object | None = None) -> str:
         """Queue archive, consolidate, prune, re-index; the job's id."""
-        raise NotImplementedError
+        self._may_write()
+        job = self._rooms.scheduler.enqueue("by hand")
+        if job is None:
+            raise WorkspaceBusy("The queue is full.", "Wait until some jobs are done.")
+        return job.id
 
     async def reindex(self, *, rebuild: bool = False, initiator: object | None = None) -> str:
-        raise NotImplementedError
+        """Queue a pass over the workspace; with `rebuild` a new index beside the old one."""
+        return self._enqueue("reindex", self._rooms.run_reindex, {"rebuild": rebuild})
+
+    def _enqueue(self, kind: str, run: Runner, payload: dict[str, object]) -> str:
+        self._may_write()
+        job = self._rooms.queue.enqueue(kind, "by hand", run, payload=payload)
+        if job is None:
+            raise WorkspaceBusy("The queue is full.", "Wait until some jobs are done.")
+        return job.id
 
     async def cancel_job(self, job_id: str) -> None:
-        raise NotImplementedError
+        """Cancel a waiting or running job; one that has ended stays as it is."""
+        self._rooms.queue.cancel(job_id)
 
     async def clean_evicted(self, paths: Sequence[str], *, initiator: object | None = None) -> int:
         """Move evicted files to the trash; how many."""
-        raise NotImplementedError
+        rooms = self._rooms
+
+        def work() -> int:
+            run = f"evicted-{uuid4().hex[:12]}"
+            return len(rooms.trash.move(run, paths, rule="cleaned up by hand", when=rooms.clock()))
+
+        moved = await self._write(work)
+        for path in paths:
+            await rooms.index.remove(path)
+        rooms.bus.changed("evicted", "index", initiator=initiator)
+        return moved
 
     async def configure(self, config: EngineConfig, *, initiator: object | None = None) -> None:
         """Use and store another configuration of this workspace (policy only; never a key)."""
-        raise NotImplementedError
+        rooms = self._rooms
+        before = rooms.config
+        await self._write(lambda: write_policy(rooms.layout.config_file, before, config))
+        rooms.use(config)
+        rooms.bus.changed("settings", "context", initiator=initiator)

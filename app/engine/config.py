@@ -193,6 +193,20 @@ class Config:
             values[name] = cls.from_plain(name, value)
         return cls(**values)
 
+    def overlaid(self, mapping: Mapping[str, Any]) -> Self:
+        """A copy in which the values of a mapping stand over these; nested tables likewise."""
+        changes: dict[str, Any] = {}
+        for key, value in mapping.items():
+            name = self.field_named(key)
+            if name is None:
+                raise ConfigError(f"{type(self).__name__} has no setting {key!r}.")
+            here = getattr(self, name)
+            if isinstance(here, Config) and isinstance(value, Mapping):
+                changes[name] = here.overlaid(cast("Mapping[str, Any]", value))
+            else:
+                changes[name] = self.from_plain(name, value)
+        return self.replace(**changes)
+
     @classmethod
     def from_plain(cls, name: str, value: Any) -> Any:
         """One value of a file as the field wants it (nested tables, minutes)."""
@@ -204,25 +218,35 @@ class Config:
             return timedelta(minutes=value)
         return value
 
-    def plain(self) -> dict[str, Any]:
-        """The changed values in the form `load` reads: numbers, texts, tables; no defaults."""
+    def plain(self, *, defaults: bool = False) -> dict[str, Any]:
+        """The values in the form `load` reads: numbers, texts, tables; what is unset is left out.
+
+        Without `defaults` only values that differ from them.
+        """
         out: dict[str, Any] = {}
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(value, Config):
-                if inner := value.plain():
+                if inner := value.plain(defaults=defaults):
                     out[field.name] = inner
-            elif value == getattr(type(self).defaults(), field.name) or callable(value):
-                continue
-            elif isinstance(value, timedelta):
-                out[field.name] = value.total_seconds() / 60
-            elif isinstance(value, frozenset):
-                out[field.name] = sorted(cast("frozenset[str]", value))
-            elif isinstance(value, str | int | float | bool):
-                out[field.name] = value
-            elif isinstance(value, FlushTrigger):
-                out[field.name] = value.plain()
+            elif defaults or value != getattr(type(self).defaults(), field.name):
+                simple = _simple(value)
+                if simple is not None:
+                    out[field.name] = simple
         return out
+
+
+def _simple(value: Any) -> Any:
+    """A value as TOML holds it; None for what only a program can give (functions, objects)."""
+    if isinstance(value, timedelta):
+        return value.total_seconds() / 60
+    if isinstance(value, frozenset):
+        return sorted(cast("frozenset[str]", value))
+    if isinstance(value, tuple):
+        return list(cast("tuple[Any, ...]", value))
+    if isinstance(value, FlushTrigger):
+        return value.plain()
+    return value if isinstance(value, str | int | float | bool) else None
 
 
 # ---------------------------------------------------------------------------- compaction

@@ -7,9 +7,19 @@ knows.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
+from app.engine.agent.assembly import surroundings, view, with_history
+from app.engine.config import EngineConfig
+from app.engine.doctor import examine
+from app.engine.errors import ConfigError, SessionNotFound, Unreadable
+from app.engine.llm.roles import BUILTIN
+from app.engine.memory.diff import changes
+from app.engine.memory.provenance import from_record, why
+from app.engine.memory.retention import RetentionItem
 from app.engine.records import (
+    Change,
     CompactionReport,
     ContextView,
     DayInfo,
@@ -20,6 +30,7 @@ from app.engine.records import (
     JobInfo,
     MemoryView,
     ModelCall,
+    ModelStatus,
     Preview,
     Proposal,
     ProposalInfo,
@@ -31,108 +42,229 @@ from app.engine.records import (
     TextPage,
     TranscriptItem,
     Version,
+    Window,
+)
+from app.engine.rooms import Rooms
+from app.engine.session import pages
+from app.engine.session.evicted import evicted_results
+from app.engine.session.transcript import full_text
+from app.engine.workspace.daily_log import list_days, read_day
+from app.engine.workspace.files import read_text
+
+TRYING_OUT = (
+    "The built-in model is good for trying things out. For real work choose a larger local model."
 )
 
 
 class Questions:
     """The asking half of an engine."""
 
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+
     async def status(self) -> Status:
         """What the status line shows, in one value."""
-        raise NotImplementedError
+        rooms = self._rooms
+        reviews = await asyncio.to_thread(rooms.proposals.infos, waiting=True)
+        return Status(
+            workspace=str(rooms.layout.root),
+            name=rooms.layout.root.name,
+            model=await self.model(),
+            running=rooms.queue.running(),
+            waiting=rooms.queue.waiting(),
+            reviews=len(reviews),
+            index=rooms.index.state,
+            read_only=rooms.read_only,
+            curator="llm" if rooms.curates_with_model() else "extractive",
+        )
+
+    async def model(self) -> ModelStatus:
+        """The chat model and its real window. Asks the server; never raises."""
+        name = self._rooms.endpoints.roles.chat
+        try:
+            endpoint = self._rooms.endpoints.role("chat")
+            window = await endpoint.window()
+        except ConfigError as error:
+            return ModelStatus(name, "failed", Window(0), note=f"{error} {error.remedy}")
+        return ModelStatus(
+            name=endpoint.name,
+            state="ready",
+            window=window,
+            host=endpoint.host,
+            fit_for_memory=endpoint.fit_for_memory,
+            note=TRYING_OUT if name == BUILTIN else "",
+            key_source=getattr(endpoint, "key_source", ""),
+        )
 
     # ------------------------------------------------------------------ sessions
 
     async def sessions(self, *, trashed: bool = False) -> list[SessionInfo]:
         """All sessions, newest activity first; with `trashed`, those in the trash instead."""
-        raise NotImplementedError
+        return await asyncio.to_thread(self._rooms.store.list, trashed=trashed)
 
     async def transcript(
         self, session_id: str, *, before: int | None = None, limit: int = 2_000
     ) -> list[TranscriptItem]:
-        """The newest `limit` items with `seq < before` (or the newest of all), oldest first."""
-        raise NotImplementedError
+        """The newest `limit` items with `seq < before` (or the newest of all), oldest first.
+
+        A session that was made and has no message yet has none.
+        """
+        store = self._rooms.store
+
+        def read() -> list[TranscriptItem]:
+            if not store.exists(session_id):
+                if session_id in self._rooms.live:
+                    return []
+                raise SessionNotFound(f"There is no session {session_id!r}.")
+            return pages.page(store.log(session_id), before=before, limit=limit)
+
+        return await asyncio.to_thread(read)
 
     async def full_text(self, session_id: str, item_id: str) -> str:
         """The whole text of one item whose `cut` is not 0."""
-        raise NotImplementedError
+        live = await self._rooms.session(session_id)
+        try:
+            return await live.do(lambda session: full_text(session.entries(), item_id))
+        except KeyError:
+            raise Unreadable("That entry is no longer in the log.", "Look again.") from None
 
     async def context(self, session_id: str, draft: str = "") -> ContextView:
         """What would be sent next, with `draft` as the person's next message."""
-        raise NotImplementedError
+        rooms = self._rooms
+        live = await rooms.session(session_id)
+        around = await surroundings(rooms.parts, live, rooms.parts.chat())
+        made = with_history(around, live.session.outgoing())
+        return await asyncio.to_thread(view, rooms.parts, made, draft)
 
     async def compaction_preview(self, session_id: str) -> CompactionReport:
         """What a compaction would do now (`dry_run` is set)."""
-        raise NotImplementedError
+        live = await self._rooms.session(session_id)
+        return await self._rooms.agent(live).keeper.preview(self._rooms.parts.chat())
 
     # ------------------------------------------------------------------ daily logs
 
     async def days(self) -> list[DayInfo]:
         """The files of `memory/` and its archive, newest day first, undated ones last."""
-        raise NotImplementedError
+        return await asyncio.to_thread(list_days, self._rooms.layout)
 
     async def day(self, path: str) -> DayLog:
         """One of them, whole, with the state of each line."""
-        raise NotImplementedError
+        rooms = self._rooms
+        return await asyncio.to_thread(lambda: rooms.states.overlay(read_day(rooms.layout, path)))
 
     # ------------------------------------------------------------------ memory
 
     async def memory(self) -> MemoryView:
         """MEMORY.md as it is now."""
-        raise NotImplementedError
+        return await asyncio.to_thread(self._memory)
+
+    def _memory(self) -> MemoryView:
+        rooms = self._rooms
+        file = rooms.writer.read()
+        problem = file.problem
+        pinned: tuple[int, ...] = ()
+        try:
+            pinned = rooms.writer.pinned_lines(file.text)
+        except Unreadable as error:
+            problem = problem or str(error)
+        others = [s for s in rooms.writer.other_spellings() if not s.same]
+        if others and not problem:
+            problem = f"{others[0].name} lies beside MEMORY.md and is not used."
+        latest = rooms.history.latest()
+        return MemoryView(
+            text=file.text,
+            state=file.state,
+            sha256=file.sha256,
+            tokens=rooms.counter.text(file.text),
+            budget=rooms.config.memory.consolidation_max_tokens,
+            version=latest.number if latest else 0,
+            pinned=pinned,
+            problem=problem,
+            estimated=rooms.counter.estimated,
+        )
 
     async def versions(self, limit: int = 200) -> list[Version]:
         """Versions of MEMORY.md, newest first."""
-        raise NotImplementedError
+        return await asyncio.to_thread(self._rooms.history.versions, limit)
 
     async def version_text(self, number: int) -> str:
         """The whole text of one version."""
-        raise NotImplementedError
+        return await asyncio.to_thread(self._rooms.history.text, number)
+
+    async def compare(self, old: int | None = None, new: int | None = None) -> list[Change]:
+        """Typed changes between two versions; by default from the last one to the file now."""
+        rooms = self._rooms
+
+        def work() -> list[Change]:
+            latest = rooms.history.latest()
+            first = old if old is not None else (latest.number if latest else 0)
+            before = rooms.history.text(first) if first else ""
+            after = rooms.writer.read().text if new is None else rooms.history.text(new)
+            return list(changes(before, after))
+
+        return await asyncio.to_thread(work)
 
     async def proposals(self, *, waiting: bool = False) -> list[ProposalInfo]:
         """Proposals, newest first; with `waiting`, only those a person can still decide."""
-        raise NotImplementedError
+        return await asyncio.to_thread(self._rooms.proposals.infos, waiting=waiting)
 
     async def proposal(self, proposal_id: str) -> Proposal:
         """One proposal with its checks, changes and the decisions kept so far."""
-        raise NotImplementedError
+        return await asyncio.to_thread(self._rooms.review.show, proposal_id)
 
     async def preview(self, proposal_id: str, decisions: Sequence[Decision]) -> Preview:
         """What applying these decisions would write now."""
-        raise NotImplementedError
+        return await asyncio.to_thread(self._rooms.review.preview, proposal_id, decisions)
 
     async def why(self, line: int) -> Provenance:
         """Where a line of MEMORY.md came from."""
-        raise NotImplementedError
+        rooms = self._rooms
+
+        def work() -> Provenance:
+            text = rooms.writer.read().text
+            stored = from_record(rooms.history.provenance() or {})
+            sections = rooms.states.known("waiting", "merged", "left_out", "rejected")
+            return why(text, line, stored, sections, rooms.history.since)
+
+        return await asyncio.to_thread(work)
 
     # ------------------------------------------------------------------ search, evicted, jobs
 
     async def search(self, query: Query) -> SearchResult:
         """Hits over all layers. A newer search interrupts an older one (`CancelledError`)."""
-        raise NotImplementedError
+        return await self._rooms.index.search(query, supersede=True)
 
     async def evicted(self) -> list[EvictedInfo]:
         """Results that were put aside, newest first."""
-        raise NotImplementedError
+        return await asyncio.to_thread(evicted_results, self._rooms.store, self._rooms.evictions)
 
     async def evicted_page(self, path: str, start: int = 0, length: int = 40_000) -> TextPage:
         """Characters of one of them. Raises `Unreadable` when it is missing."""
-        raise NotImplementedError
+        return await asyncio.to_thread(self._rooms.evictions.page, path, start, length)
 
     async def jobs(self, limit: int = 200) -> list[JobInfo]:
         """Running, waiting and past jobs, newest first."""
-        raise NotImplementedError
+        return self._rooms.queue.jobs(limit)
 
     async def model_calls(self, run: str) -> list[ModelCall]:
         """The model calls of one run of the memory pipeline."""
-        raise NotImplementedError
+        return await asyncio.to_thread(self._rooms.runs.calls, run)
+
+    async def retention_preview(self) -> list[RetentionItem]:
+        """What maintenance would move now, with rule and age."""
+        return await self._rooms.scheduler.preview()
 
     # ------------------------------------------------------------------ files, health
 
+    async def config(self) -> EngineConfig:
+        """The configuration in force."""
+        return self._rooms.config
+
     async def agents_md(self) -> str:
         """AGENTS.md; "" when there is none."""
-        raise NotImplementedError
+        found = await asyncio.to_thread(read_text, self._rooms.layout.agents_md)
+        return found.text if found else ""
 
     async def doctor(self) -> list[Finding]:
         """What is wrong with files, index, history and model, with a remedy each."""
-        raise NotImplementedError
+        return await examine(self._rooms)

@@ -16,6 +16,7 @@ from app.engine.agent.tools import Tool, ToolFailed, number_argument, text_argum
 from app.engine.errors import PathRefused, Unreadable
 from app.engine.workspace.confine import inside
 from app.engine.workspace.files import read_text, write_atomic
+from app.engine.workspace.paging import read_page
 
 MOST_LISTED = 500
 MOST_MATCHES = 200
@@ -38,32 +39,21 @@ class FileTools:
     # ------------------------------------------------------------------ reading
 
     def read(self, arguments: dict[str, Any]) -> str:
-        """A page of a file; the pages of one file join to its exact text."""
-        path = text_argument(arguments, "path")
-        text = self._text_of(self._resolve(path), path)
-        offset = max(1, number_argument(arguments, "offset", 1))
-        limit = number_argument(arguments, "limit", 0)
-        lines = text.split("\n")
-        if offset > len(lines):
-            raise ToolFailed(f"Line {offset} is past the end: the file has {len(lines)} lines.")
-        chosen = lines[offset - 1 :] if limit <= 0 else lines[offset - 1 : offset - 1 + limit]
-        part = "\n".join(chosen)
-        if offset - 1 + len(chosen) < len(lines):
-            part += "\n"
-        start = max(0, number_argument(arguments, "charOffset", 0))
-        wanted = number_argument(arguments, "charLimit", self.page_chars)
-        size = max(1, min(wanted, self.page_chars))
-        page = part[start : start + size]
-        end = start + len(page)
-        if end < len(part):
-            more = f"offset={offset}"
-            more += f", limit={limit}" if limit > 0 else ""
-            place = f"characters {start} to {end} of {len(part)}"
-            return f"{page}{MORE}{place}; go on with {more}, charOffset={end}]"
-        if limit > 0 and offset - 1 + len(chosen) < len(lines):
-            following = offset + len(chosen)
-            return f"{page}{MORE}{len(lines)} lines in all; go on with offset={following}]"
-        return page
+        """A page of a file and how to go on; the pages of one file join to its exact text."""
+        path = self._resolve(text_argument(arguments, "path"))
+
+        def number(name: str) -> int | None:
+            return number_argument(arguments, name, 0) if name in arguments else None
+
+        page = read_page(
+            path,
+            offset=number("offset"),
+            limit=number("limit"),
+            char_offset=number("charOffset"),
+            char_limit=number("charLimit"),
+            cap=self.page_chars,
+        )
+        return f"{page.text}\n\n[{page.hint}]" if page.hint else page.text
 
     def list_files(self, arguments: dict[str, Any]) -> str:
         folder = self._folder(text_argument(arguments, "path"))
@@ -183,9 +173,6 @@ class FileTools:
     def _tell(self, path: Path) -> None:
         if self.refresh:
             self.refresh(path)
-
-
-MORE = "\n\n[more: "
 
 
 def bounded(rows: list[str], most: int = MOST_LISTED) -> str:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 from app.engine.agent.tools import Tool, ToolFailed, number_argument, text_argument, tool
-from app.engine.errors import PathRefused, Unreadable
 from app.engine.records import Query, SearchResult
-from app.engine.workspace.confine import inside
-from app.engine.workspace.files import read_text
+from app.engine.workspace.layout import Layout
+from app.engine.workspace.paging import memory_lines
 
 Search = Callable[[Query], Awaitable[SearchResult]]
 Save = Callable[[str], Awaitable[str]]
@@ -35,49 +33,17 @@ def format_hits(query: str, result: SearchResult) -> str:
     return "\n".join(lines)
 
 
-def numbered(text: str, start: int | None, end: int | None) -> str:
-    """Lines `start` to `end` as `N|text`, clamped; split at U+000A only.
-
-    A final newline makes one more, empty line. Raises `ToolFailed` when `start` is past the end.
-    """
-    lines = text.split("\n")
-    first = max(1, 1 if start is None else start)
-    last = min(len(lines), len(lines) if end is None else end)
-    if first > len(lines):
-        raise ToolFailed(f"Line {first} is past the end: the file has {len(lines)} lines.")
-    return "\n".join(f"{n}|{lines[n - 1].rstrip(chr(13))}" for n in range(first, last + 1))
-
-
-def memory_file(root: Path, path: str) -> Path:
-    """The file behind a path a model gave: MEMORY.md, or a regular file under `memory/`."""
-    if not path.strip():
-        raise ToolFailed("A path is needed, for example MEMORY.md.")
-    try:
-        found = inside(root, path, areas=("MEMORY.md", "memory"))
-    except PathRefused as error:
-        raise ToolFailed(str(error)) from error
-    if not found.is_file():
-        raise ToolFailed(f"There is no memory file {path!r}.")
-    return found
-
-
-def _get(root: Path, arguments: dict[str, Any]) -> str:
-    path = text_argument(arguments, "path")
-    found = memory_file(root, path)
-    try:
-        content = read_text(found)
-    except Unreadable as error:
-        raise ToolFailed(str(error)) from error
-    if content is None or not content.text.strip():
-        raise ToolFailed(f"There is no memory file {path!r}.")
-    start = number_argument(arguments, "startLine", 1)
+def _get(layout: Layout, arguments: dict[str, Any]) -> str:
     end = arguments.get("endLine")
-    return numbered(
-        content.text, start, None if end is None else number_argument(arguments, "endLine", 0)
+    return memory_lines(
+        layout,
+        text_argument(arguments, "path"),
+        number_argument(arguments, "startLine", 1),
+        None if end is None else number_argument(arguments, "endLine", 0),
     )
 
 
-def memory_tools(root: Path, search: Search, save: Save) -> list[Tool]:
+def memory_tools(layout: Layout, search: Search, save: Save) -> list[Tool]:
     """The three tools over one workspace. `save` returns the sentence the model is told."""
 
     async def run_search(arguments: dict[str, Any]) -> str:
@@ -88,7 +54,7 @@ def memory_tools(root: Path, search: Search, save: Save) -> list[Tool]:
         return format_hits(query, await search(wanted))
 
     async def run_get(arguments: dict[str, Any]) -> str:
-        return await asyncio.to_thread(_get, root, arguments)
+        return await asyncio.to_thread(_get, layout, arguments)
 
     async def run_save(arguments: dict[str, Any]) -> str:
         content = text_argument(arguments, "content").strip()

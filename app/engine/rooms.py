@@ -1,0 +1,386 @@
+"""Every service of one workspace, built once and joined: what the facade's two halves hand over to.
+
+Nothing here is clever: it knows who needs whom. Services that read the disk while they are made are
+made by `open`, in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from uuid import uuid4
+
+from app.engine.agent.agent import Agent
+from app.engine.agent.file_tools import FileTools, file_tools
+from app.engine.agent.live import LiveSession
+from app.engine.agent.memory_tools import memory_tools
+from app.engine.agent.parts import AgentParts
+from app.engine.agent.session_tools import session_tools
+from app.engine.agent.tools import Tool, Toolbox
+from app.engine.config import EngineConfig
+from app.engine.context.tokenizer import Tiktoken
+from app.engine.context.tokens import Counter
+from app.engine.errors import UserError
+from app.engine.events import Bus
+from app.engine.jobs import JobContext, JobQueue, Skipped
+from app.engine.llm.roles import Endpoints
+from app.engine.memory.apply import Review
+from app.engine.memory.consolidation import MemoryConsolidator
+from app.engine.memory.curators import (
+    ExtractiveCurator,
+    FlushCurator,
+    LlmCurator,
+    extractive_consolidation,
+)
+from app.engine.memory.flush import MemoryFlushManager
+from app.engine.memory.gate import Gate
+from app.engine.memory.journal import DiskJournal, RunLog
+from app.engine.memory.maintenance import MemoryMaintenanceScheduler
+from app.engine.memory.proposals import ProposalStore, RefusedClaims
+from app.engine.memory.provenance import Entry
+from app.engine.memory.saving import MemorySaver, Saved, Wish
+from app.engine.records import Query, SearchResult, SessionInfo, TranscriptItem
+from app.engine.search.index import MemoryIndex
+from app.engine.session import pages
+from app.engine.session.store import SessionStore
+from app.engine.workspace.evictions import Evictions
+from app.engine.workspace.history import History
+from app.engine.workspace.layout import Layout
+from app.engine.workspace.memory_file import MemoryWriter
+from app.engine.workspace.sections import SectionStates
+from app.engine.workspace.trash import Trash
+
+log = logging.getLogger(__name__)
+
+Clock = Callable[[], datetime]
+INDEX_WAIT = 10.0  # seconds
+TURN_WAIT = 3.0
+
+
+class Rooms:
+    """The services of one open workspace. `clock` gives aware local time."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        config: EngineConfig,
+        endpoints: Endpoints,
+        bus: Bus,
+        clock: Clock,
+        *,
+        read_only: bool = False,
+        tools: Iterable[Tool] = (),
+    ) -> None:
+        self.layout = layout
+        self.config = config
+        self.endpoints = endpoints
+        self.bus = bus
+        self.clock = clock
+        self.read_only = read_only
+        self.loop = asyncio.get_running_loop()
+        self.live: dict[str, LiveSession] = {}
+        self.agents: dict[str, Agent] = {}
+        self.problems: list[str] = []
+        self._tasks: set[asyncio.Task[object]] = set()
+
+        self.history = History(layout)
+        self.writer = MemoryWriter(layout, self.history)
+        self.evictions = Evictions(layout, config.eviction.eviction_path)
+        self.trash = Trash(layout)
+        self.store = SessionStore(layout, fsync=config.agent.fsync, read_only=read_only)
+        self.index = MemoryIndex(layout.root, layout.index(config.index_path))
+        self.runs = RunLog(layout)
+        self.proposals = ProposalStore(layout)
+        self.refused = RefusedClaims(layout)
+        self.tokenizer = Tiktoken()
+        self.counter = Counter(self.tokenizer)
+        self.queue = JobQueue(bus, DiskJournal(layout), limit=config.maintenance.queue_limit)
+        self.gate = Gate(layout, clock=clock)
+        self._more_tools = tuple(tools)
+        self.parts = self._parts()
+        self.flusher = self._flusher()
+
+    def read_disk(self) -> None:
+        """The services that look at the disk while they are made. Blocks; called once, by open."""
+        self.states = SectionStates(self.layout, when=self.clock())
+        self.review = Review(
+            self.layout,
+            self.writer,
+            self.states,
+            self.proposals,
+            self.refused,
+            reindex=self._reindex_now,
+        )
+        self.saver = MemorySaver(self.layout, self.writer, self.states, self.proposals)
+        self.consolidator = MemoryConsolidator(
+            layout=self.layout,
+            writer=self.writer,
+            states=self.states,
+            review=self.review,
+            config=self.config.memory,
+            extract=extractive_consolidation,
+            record=self.runs.record_call,
+            entries=self.entries_between,
+            count=self.counter.text,
+            bus=self.bus,
+        )
+
+        self.scheduler = MemoryMaintenanceScheduler(
+            self.layout,
+            bus=self.bus,
+            jobs=self.queue,
+            gate=self.gate,
+            states=self.states,
+            config=lambda: self.config,
+            consolidate=self.run_consolidation,
+            reindex=self.run_reindex,
+            index=self.index.update,
+            opened=lambda: frozenset(self.live),
+            clock=self.clock,
+        )
+
+    def use(self, config: EngineConfig) -> None:
+        """Work with another configuration from now on; running work keeps its own."""
+        self.config = config
+        self.parts.config = config
+        self.parts.toolbox = Toolbox([*self._own_tools(), *self._more_tools])
+        self.evictions = Evictions(self.layout, config.eviction.eviction_path)
+        self.parts.evictions = self.evictions
+
+    # ------------------------------------------------------------------ building
+
+    def _parts(self) -> AgentParts:
+        parts = AgentParts(
+            layout=self.layout,
+            config=self.config,
+            bus=self.bus,
+            counter=self.counter,
+            endpoints=self.endpoints,
+            writer=self.writer,
+            evictions=self.evictions,
+            toolbox=Toolbox(),
+            search=self.search,
+            flush=self._flush_at_site,
+            flush_now=self._flush_and_wait,
+            clock=self.clock,
+            new_id=lambda prefix: f"{prefix}-{uuid4().hex[:12]}",
+        )
+        parts.toolbox = Toolbox([*self._own_tools(), *self._more_tools])
+        return parts
+
+    def _own_tools(self) -> list[Tool]:
+        switches = self.config.agent
+        made: list[Tool] = []
+        if switches.memory_tools:
+            made += memory_tools(self.layout, self.search, self._save_for_model)
+            made += session_tools(self.search, self.list_sessions, self.newest_items)
+        if switches.file_tools:
+            limit = self.config.eviction.max_result_chars
+            page = max(1_000, min(40_000, limit - 1_000))
+            made += file_tools(FileTools(self.layout.root, page, self._written))
+        return made
+
+    def _flusher(self) -> MemoryFlushManager:
+        return MemoryFlushManager(
+            self.layout,
+            bus=self.bus,
+            jobs=self.queue,
+            gate=self.gate,
+            open_session=self.session,
+            curator=self.curator,
+            config=lambda: self.config.memory,
+            enabled=self.remembers,
+            index=self.index.update,
+            after=self._after_flush,
+            clock=self.clock,
+        )
+
+    # ------------------------------------------------------------------ memory's switches
+
+    def remembers(self) -> bool:
+        """Whether facts are extracted at all."""
+        switches = self.config.agent
+        return switches.memory_hooks and switches.strategy == "background" and not self.read_only
+
+    def curates_with_model(self) -> bool:
+        """Whether a model does the memory work: chosen, configured, and fit for it."""
+        if self.config.memory.curator != "llm":
+            return False
+        try:
+            endpoint = self.endpoints.role("memory", self.config.memory.model)
+        except UserError:
+            return False
+        return endpoint.fit_for_memory
+
+    def curator(self) -> FlushCurator:
+        """Who picks facts now."""
+        if not self.curates_with_model():
+            return ExtractiveCurator()
+        endpoint = self.endpoints.role("memory", self.config.memory.model)
+        return LlmCurator(endpoint, record=self.runs.record_call)
+
+    async def _after_flush(self) -> None:
+        await self.scheduler.request_consolidation()
+
+    async def run_consolidation(self, job: JobContext) -> str:
+        """The runner of consolidation jobs."""
+        self.consolidator.config = self.config.memory
+        endpoint = self.endpoints.role("memory", self.config.memory.model)
+        self.consolidator.endpoint = endpoint if self.curates_with_model() else None
+        manual = bool(job.payload.get("manual"))
+        outcome = await self.consolidator.consolidate(self.clock(), manual=manual)
+        job.target = outcome.run if outcome.state in ("proposed", "applied") else ""
+        match outcome.state:
+            case "proposed":
+                return "A proposal waits for your review."
+            case "applied":
+                return f"Applied by policy, as version {outcome.version}."
+            case "failed":
+                raise UserError(outcome.reason, outcome.remedy)
+            case _:
+                raise Skipped(outcome.reason)
+
+    async def run_reindex(self, job: JobContext) -> str:
+        """The runner of index jobs."""
+        rebuild = bool(job.payload.get("rebuild"))
+
+        def progress(done: int, total: int) -> None:
+            job.progress(done, total, f"{done} of {total} files")
+            self.bus.changed("index")
+
+        done = await self.index.index_all_from_workspace(progress, rebuild=rebuild)
+        self.bus.changed("index")
+        return f"{done.files} files, {done.changed} changed, in {done.seconds:.1f} s."
+
+    # ------------------------------------------------------------------ flush sites
+
+    def _flush_at_site(self, live: LiveSession, site: str) -> object:
+        return self.flusher.request(live.id, site)
+
+    async def _flush_and_wait(self, live: LiveSession, site: str) -> None:
+        await self.flusher.before_compaction(live.id, wait=True)
+
+    async def _save_for_model(self, content: str) -> str:
+        saved = await self.save(content, by_person=False)
+        noun = "fact" if saved.count == 1 else "facts"
+        if saved.version is not None:
+            return f"Saved {saved.count} {noun} to MEMORY.md and today's log."
+        return (
+            f"Saved {saved.count} {noun} to today's log; "
+            "a proposal for MEMORY.md waits for the person's review."
+        )
+
+    async def save(
+        self, content: str, *, by_person: bool, session_id: str = "", entry_id: str = ""
+    ) -> Saved:
+        """Keep a fact, index what was written, and say so."""
+        wish = Wish(content, by_person, self.clock(), session_id, entry_id)
+        policy = self.config.memory.policy
+        saved = await asyncio.to_thread(lambda: self.saver.save(wish, policy=policy))
+        await self.index.update(saved.path)
+        await self.index.update("MEMORY.md")
+        self.bus.changed("daily", "memory", "versions", "proposals", ids=(saved.path,))
+        return saved
+
+    # ------------------------------------------------------------------ sessions
+
+    async def session(self, session_id: str) -> LiveSession:
+        """The open session of that id, opened now if it was not. Raises `SessionNotFound`."""
+        if (found := self.live.get(session_id)) is not None:
+            return found
+        opened = await asyncio.to_thread(self.store.open, session_id)
+        return self.live.setdefault(session_id, LiveSession(opened, self.bus))
+
+    def agent(self, live: LiveSession) -> Agent:
+        """The agent of a session."""
+        if live.id not in self.agents:
+            self.agents[live.id] = Agent(self.parts, live, self.after_turn)
+        return self.agents[live.id]
+
+    def after_turn(self, live: LiveSession) -> None:
+        """A reply is complete: what follows is a job, and the search finds it at once."""
+        self.start(self._follow(live))
+
+    async def _follow(self, live: LiveSession) -> None:
+        await self.index.update(self.layout.session_log(live.id))
+        self.bus.changed("index", "context", ids=(live.id,))
+        await self.flusher.after_call(live.id)
+
+    async def list_sessions(self) -> list[SessionInfo]:
+        return await asyncio.to_thread(self.store.list)
+
+    async def newest_items(self, session_id: str, limit: int) -> list[TranscriptItem]:
+        return await asyncio.to_thread(lambda: pages.page(self.store.log(session_id), limit=limit))
+
+    def entries_between(self, session_id: str, first: str, last: str) -> Sequence[Entry]:
+        """Messages of a range of a session's log, for matching. Blocks; [] when it is gone."""
+        try:
+            found = pages.page(self.store.log(session_id), limit=100_000)
+        except (UserError, OSError):
+            return []
+        ids = [item.id for item in found]
+        begin = ids.index(first) if first in ids else 0
+        end = ids.index(last) + 1 if last in ids else len(ids)
+        roles = {"user": "user", "assistant": "assistant", "tool": "tool"}
+        return [
+            Entry(item.id, roles[item.kind], item.result or item.text)
+            for item in found[begin:end]
+            if item.kind in roles
+        ]
+
+    # ------------------------------------------------------------------ search, tasks
+
+    async def search(self, query: Query) -> SearchResult:
+        return await self.index.search(query)
+
+    def start(self, work: Coroutine[object, object, object]) -> None:
+        """Run a coroutine that belongs to the engine; its failure is logged, not lost."""
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("background work failed", exc_info=error)
+
+    async def settled(self) -> None:
+        """Wait for what follows finished turns (it queues jobs)."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def stop_turns(self) -> None:
+        """End every running reply; what was said stays, open calls are closed."""
+        turns = [live.turn for live in self.live.values() if live.turn and not live.turn.done()]
+        for turn in turns:
+            turn.cancel()
+        if turns:
+            await asyncio.wait(turns, timeout=TURN_WAIT)
+
+    async def close_sessions(self) -> None:
+        """Let the writers' locks go."""
+        for live in list(self.live.values()):
+            await live.do(lambda session: session.close())
+        self.live.clear()
+        self.agents.clear()
+
+    async def end_tasks(self) -> None:
+        """Cancel what the engine started and wait for it."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _reindex_now(self, path: str) -> None:
+        """Bring one path up to date, from a thread, and wait: new text is found before old goes."""
+        done = asyncio.run_coroutine_threadsafe(self.index.update(path), self.loop)
+        try:
+            done.result(timeout=INDEX_WAIT)
+        except TimeoutError:
+            log.warning("the index was too busy to take %s at once", path)
+
+    def _written(self, path: Path) -> None:
+        """A file tool wrote a file."""
+        self._reindex_now(self.layout.relative(path))
