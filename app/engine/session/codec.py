@@ -89,7 +89,7 @@ def _placeholder(entry: MessageEntry) -> bool:
 
 
 def _bad(reason: str, line: bytes) -> BadLine:
-    return BadLine(reason, line[:RAW_KEPT].decode("utf-8", "replace"))
+    return BadLine(reason, line[:RAW_KEPT].decode("utf-8", "replace").rstrip("\r\n"))
 
 
 def encode(entry: Entry) -> bytes:

@@ -45,7 +45,7 @@ def _picked(log: SessionLog, before: int | None, limit: int) -> list[Found] | No
     gathered: list[Found] = []  # newest first, as are the next two
     later: list[Found] = []  # what comes after the page and changes it
     near: deque[Found] = deque(maxlen=NEAR_RESULTS)
-    wanted: set[str] = set()  # calls of results that were met
+    wanted: set[str] = set()  # calls of results, and summaries of compactions, that were met
     count = beyond = 0
     for found in _newest_first(log):
         if found is None:
@@ -62,6 +62,10 @@ def _picked(log: SessionLog, before: int | None, limit: int) -> list[Found] | No
             wanted.add(found.tool_call_id)
         elif isinstance(found, e.ToolUse):
             wanted.discard(found.tool_call_id)
+        elif isinstance(found, e.Compaction):
+            wanted.add(found.summary_entry_id)
+        elif isinstance(found, e.Summary):
+            wanted.discard(found.id)
         beyond += count > limit
         if count > limit and (not wanted or beyond > REACH):
             break

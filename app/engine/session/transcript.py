@@ -169,27 +169,27 @@ class _Timeline:
 
     def _compaction(self, entry: e.Compaction) -> None:
         summary = self._summaries.get(entry.summary_entry_id)
+        if summary is None:  # the fold ignores it, too
+            self._note(entry, "note", "", detail={"type": "compaction", "unfinished": True})
+            return
         covered = self._covered(entry)
         for at in covered:
             if not self._items[at].covered_by:
                 self._change(at, covered_by=entry.id)
-        gone = set(covered)
-        count = len(covered) if entry.covered is None else len(entry.covered)
         at = self._note(
             entry,
             "compaction",
-            summary.summary if summary else "",
+            summary.summary,
             detail={
-                "before": entry.before, "after": entry.after, "covered": count,
-                "kept": entry.kept, "number": entry.number, "reason": entry.reason,
-                "pending": entry.pending,
+                "before": entry.before, "after": entry.after, "kept": entry.kept,
+                "covered": len(covered if entry.covered is None else entry.covered),
+                "number": entry.number, "reason": entry.reason, "pending": entry.pending,
             },
         )  # fmt: skip
+        gone = set(covered)
         self._live = [at, *(n for n in self._live if n not in gone)]
-        message_id = entry.summary_entry_id
-        if summary is not None and summary.message is not None:
-            message_id = summary.message.id
-        self._parts.setdefault(message_id, []).append(at)
+        message_id = summary.message.id if summary.message is not None else summary.id
+        self._parts[message_id] = [at]
 
     def _covered(self, entry: e.Compaction) -> list[int]:
         if entry.covered is not None:

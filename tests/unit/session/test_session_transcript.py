@@ -1,0 +1,239 @@
+"""The timeline of a session: every kind, pairing, covering, gaps, pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.engine.records import Message, TranscriptItem
+from app.engine.session import entries as e
+from app.engine.session.log import MemoryLog, SessionLog
+from app.engine.session.pages import page
+from app.engine.session.session import Session
+from app.engine.session.text import cut_text
+from app.engine.session.transcript import full_text, items
+from tests.helpers.session_parts import (
+    bot,
+    kit,
+    load,
+    log_path,
+    new,
+    result,
+    summary,
+    user,
+)
+
+
+def shown(session: Session) -> list[TranscriptItem]:
+    return items(session.entries())
+
+
+def one(session: Session, kind: str) -> TranscriptItem:
+    (item,) = [i for i in shown(session) if i.kind == kind]
+    return item
+
+
+def test_a_call_and_its_result_are_one_item(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("look", "u1"))
+    session.add(bot("I look.", "a1", "c1", "c2"))
+    assert [(i.kind, i.result) for i in shown(session)][2:] == [("tool", None), ("tool", None)]
+    session.add_result("c2", "look", "broken", is_error=True, seconds=1.5)
+    session.add_result("c1", "look", "fine")
+    first, second = [i for i in shown(session) if i.kind == "tool"]
+    assert (first.id, first.tool, first.arguments) == ("a1:use:c1", "look", "{}")
+    assert (first.result, first.is_error) == ("fine", False)
+    assert (second.result, second.is_error, second.seconds) == ("broken", True, 1.5)
+    assert first.seconds is not None  # by the clock, where nobody measured
+    assert [i.seq for i in shown(session)] == sorted(i.seq for i in shown(session))
+
+
+def test_a_compaction_shows_summary_numbers_and_what_it_covered(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("q", "u1"))
+    session.add(bot("", "a1", "c1"))
+    session.add(result("c1", "r", "t1"))
+    session.add(user("q2", "u2"))
+    done = session.commit_compaction(
+        summary="short", message=summary("long form"), covered=["u1", "a1", "t1:result:c1"],
+        reason="tokens", before=900, after=100,
+    )  # fmt: skip
+    assert done is not None
+    item = one(session, "compaction")
+    assert (item.id, item.text) == (done.id, "short")
+    assert {k: item.detail[k] for k in ("before", "after", "covered", "kept", "reason")} == {
+        "before": 900, "after": 100, "covered": 3, "kept": 1, "reason": "tokens",
+    }  # fmt: skip
+    covers = {i.id: i.covered_by for i in shown(session)}
+    assert covers == {"u1": done.id, "a1:use:c1": done.id, "u2": "", done.id: ""}
+    later = session.commit_compaction(
+        summary="shorter", message=summary("2"), covered=[summary("long form").id, "u2"]
+    )
+    assert later is not None
+    covers = {i.id: i.covered_by for i in shown(session)}
+    assert covers == {
+        "u1": done.id, "a1:use:c1": done.id, "u2": later.id, done.id: later.id, later.id: "",
+    }  # fmt: skip
+
+
+def test_every_act_of_the_engine_has_its_place(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(bot("", "a1", "c1"))
+    session.add(result("c1", "much", "t1"))
+    for entry in (
+        e.Eviction(target="t1:result:c1", in_context="cut", file="large/x", chars=90_000),
+        e.Flush(from_="a1", to="t1", path="memory/2026-06-02.md", bullets=3),
+        e.Consolidation(proposal="r-7"),
+        e.Recall(text="- a line", query="line"),
+        e.Overflow(requested=9_000, window=8_192, reason="Too long."),
+        e.CompactionFailed(reason="The summary was blank."),
+        e.SystemPrompt(system_prompt="Be brief."),
+        e.UsageEntry(message_id="a1", prompt=5),
+        e.Request(memory_version=3),
+        e.Reset(messages=2),
+        e.Fork(parent_session="s-0"),
+        e.Interrupted(reason="stopped"),
+        e.SessionClose(),
+    ):
+        session.append(entry)
+    there = {i.kind: i for i in shown(session)}
+    assert set(there) == {
+        "tool", "eviction", "flush", "consolidation", "recall", "overflow", "failure", "system",
+        "reset", "fork", "interrupted",
+    }  # fmt: skip
+    assert there["tool"].target == there["eviction"].target == "large/x"
+    assert there["tool"].result == "much"  # the original, not the placeholder
+    assert there["flush"].target == "memory/2026-06-02.md"
+    assert there["flush"].detail["bullets"] == 3
+    assert there["consolidation"].target == "r-7"
+    assert there["overflow"].detail["window"] == 8_192
+    assert there["fork"].target == "s-0"
+    assert there["failure"].text == "The summary was blank."
+
+
+def test_marked_messages_stay_and_say_so(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("a", "u1"))
+    session.add(user("b", "u2"))
+    session.mark(["u1"], deleted=True, do_not_remember=True)
+    session.mark(["u2"], edited="changed")
+    first, second = shown(session)
+    assert (first.text, first.detail) == ("a", {"do_not_remember": True, "deleted": True})
+    assert (second.text, second.detail) == ("changed", {"edited": True})
+
+
+def test_long_texts_are_cut_and_can_be_had_whole(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("y" * 50_000, "u1"))
+    session.add(bot("", "a1", "c1"))
+    session.add(result("c1", "z" * 60_000, "t1"))
+    text, tool = shown(session)
+    assert (len(text.text), text.cut) == (40_000, 50_000)
+    assert (len(tool.result or ""), tool.cut) == (40_000, 60_000)
+    assert full_text(session.entries(), "u1") == "y" * 50_000
+    assert full_text(session.entries(), "a1:use:c1") == "z" * 60_000
+    with pytest.raises(KeyError):
+        full_text(session.entries(), "nobody")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("abc", "abc"), ("abcd", "abc"), ("abe\u0301", "ab"), ("ab👍🏽", "ab"),
+        ("a👩\u200d💻", "a"), ("ab🇩🇪", "ab"), ("ab❤\ufe0f", "ab"), ("ab\r\n", "ab"),
+    ],
+)  # fmt: skip
+def test_a_cut_parts_no_character(text: str, kept: str) -> None:
+    assert cut_text(text, 3) == (kept, len(text) if len(text) > 3 else 0)
+
+
+def test_a_page_of_a_log_in_memory() -> None:
+    session = Session.create("s-1", log := MemoryLog(), kit())
+    for n in range(9):
+        session.add(user(f"q{n}", f"u{n}"))
+    assert [i.id for i in page(log, limit=3)] == ["u6", "u7", "u8"]
+    assert [i.id for i in page(log, before=page(log, limit=3)[0].seq, limit=2)] == ["u4", "u5"]
+
+
+STEPS = st.lists(
+    st.sampled_from(["user", "bot", "calls", "result", "compact", "evict", "bad", "usage", "mark"]),
+    max_size=40,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=STEPS, limit=st.integers(1, 12))
+def test_pages_joined_are_the_whole(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str], limit: int
+) -> None:
+    folder = tmp_path_factory.mktemp("pages")
+    session = new(folder)
+    session.add(user("start"))
+    for n, step in enumerate(steps):
+        session = do(session, step, n, folder)
+    log = SessionLog(log_path(folder))
+    whole = shown(session)
+    for item in whole:
+        assert_covered_as_folded(session, item)
+    joined: list[TranscriptItem] = []
+    before = None
+    while part := page(log, before=before, limit=limit):
+        assert len(part) == limit or part[0].id == whole[0].id
+        joined = [*part, *joined]
+        before = part[0].seq
+    assert joined == whole
+
+
+def do(session: Session, step: str, n: int, folder: Path) -> Session:
+    path = log_path(folder)
+    if step == "user":
+        session.add(user(f"q{n}"))
+    elif step == "bot":
+        session.add(bot(f"r{n}"))
+    elif step == "calls":
+        session.add(bot("", f"a{n}", f"c{n}-1", f"c{n}-2"))
+    elif step == "result":
+        waiting = session.open_calls
+        session.add_result(waiting[-1].id if waiting else "c0", "look", f"out {n}")
+    elif step == "compact":
+        try:
+            session.commit_compaction(
+                summary=f"s{n}",
+                message=summary(f"s{n}"),
+                covered=[m.id for m in session.context[: n % 5 + 1]],
+            )
+        except ValueError:
+            return session
+    elif step == "evict":
+        tools = [m.id for m in session.context if m.role == "tool"]
+        if tools:
+            session.append(e.Eviction(target=tools[0], in_context="cut", file=f"f{n}"))
+    elif step == "bad":
+        session.close()
+        path.write_bytes(path.read_bytes() + b'{"type":"message"}\n')
+        return load(folder)
+    elif step == "usage":
+        session.append(e.UsageEntry(message_id="x", prompt=n))
+    elif session.context:
+        session.mark([session.context[0].id], do_not_remember=True)
+    return session
+
+
+def assert_covered_as_folded(session: Session, item: TranscriptItem) -> None:
+    covered = session.fold.covered
+    if item.kind in ("user", "assistant"):
+        assert item.covered_by == covered.get(item.id, "")
+    elif item.kind == "tool" and not item.detail.get("without_call"):
+        assert item.covered_by == covered.get(item.id.rpartition(":use:")[0], "")
+
+
+def test_a_message_of_the_past_is_shown_by_its_role(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(Message("s", "system", "rules"))
+    session.add(Message("k", "user", "goes on", origin="continuation"))
+    assert [(i.kind, i.detail.get("origin")) for i in shown(session)] == [
+        ("system", None), ("user", "continuation"),
+    ]  # fmt: skip
