@@ -62,6 +62,7 @@ class Answer(Struct, frozen=True):
     finish: str = "stop"
     usage: Usage | None = None
     model: str = ""
+    truncated: str = ""
 
 
 Delta = TextDelta | ReasoningDelta | WaitingDelta | Answer

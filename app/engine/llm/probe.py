@@ -188,7 +188,7 @@ def facts(base_url: str, model: str, replies: Mapping[str, _Reply]) -> ServerFac
     needs_key = any(reply.status in (401, 403) for reply in replies.values())
     if "version" in body("version"):
         kind, models = "Ollama", _ollama(listed, model, body("ps"), body("show"))
-    elif body("lm1").get("models"):
+    elif _dicts(body("lm1").get("models")):
         kind, models = "LM Studio", _lm_studio_1(body("lm1"))
     elif any("state" in one for one in _dicts(body("lm0").get("data"))):
         kind, models = "LM Studio", _lm_studio_0(body("lm0"))
