@@ -116,6 +116,7 @@ class Answering:
         self._width = width
         self._parsed = _asked(query, now, zone)
         self._partial = False
+        self._gone = 0
 
     def answer(self) -> SearchResult:
         """Hits in the mode that answered, or none and a reason. Raises `Stopped`."""
@@ -127,21 +128,18 @@ class Answering:
         parsed, query = self._parsed, self._query
         if parsed.empty or query.limit < 1:
             return SearchResult((), 0, {}, query.mode, parsed.empty or "No hits were asked for.")
-        for mode in _modes(query.mode, parsed):
-            result = self._in_mode(mode)
+        for mode, typing in _steps(query.mode, parsed):
+            result = self._in_mode(mode, typing=typing)
             if result.hits:
                 return result
         mode: SearchMode = query.mode
         return SearchResult((), 0, {}, mode, self._why_none(), complete=not self._partial)
 
-    def _in_mode(self, mode: SearchMode) -> SearchResult:
+    def _in_mode(self, mode: SearchMode, *, typing: bool) -> SearchResult:
         if mode == "literal" or self._store is None:
-            return self._scanned(mode)
+            return self._scanned(mode, typing=typing)
         if mode == "words":
-            result = self._words(self._store, typing=False)
-            if not result.hits and self._parsed.typing:
-                result = self._words(self._store, typing=True)
-            return result
+            return self._words(self._store, typing=typing)
         return self._natural(self._store)
 
     # ------------------------------------------------------------------ with the index
@@ -185,6 +183,7 @@ class Answering:
         else:
             counts, complete = store.count(expression, without, filters)
             counts = _less(counts, lost)
+            self._gone += sum(lost.values())
         return SearchResult(tuple(hits), sum(counts.values()), counts, mode, complete=complete)
 
     def _hits(
@@ -224,8 +223,8 @@ class Answering:
 
     # ------------------------------------------------------------------ without it
 
-    def _scanned(self, mode: SearchMode) -> SearchResult:
-        judge = self._scan_judge(mode)
+    def _scanned(self, mode: SearchMode, *, typing: bool) -> SearchResult:
+        judge = self._scan_judge(mode, typing)
         if judge is None:
             return SearchResult((), 0, {}, mode)
         found, complete = scan_files(
@@ -241,13 +240,13 @@ class Answering:
             counts[one.layer] = counts.get(one.layer, 0) + 1
         return SearchResult(hits, len(found), counts, mode, complete=complete)
 
-    def _scan_judge(self, mode: SearchMode) -> Judge | None:
+    def _scan_judge(self, mode: SearchMode, typing: bool) -> Judge | None:
         parsed = self._parsed
         if mode == "natural":
             wanted = natural_terms(parsed)
             return lambda text: (natural_match(wanted, parsed.without, text) or (None,))[0]
         if mode == "words":
-            return lambda text: words_match(parsed, text)
+            return lambda text: words_match(parsed, text, typing=typing)
         if not parsed.literal or not parsed.groups:
             return None
         without = replace(parsed, groups=())
@@ -282,6 +281,9 @@ class Answering:
                 if left_out:
                     noun = "match" if left_out == 1 else "matches"
                     return f"The filters leave out {left_out} {noun}."
+        if self._gone:
+            noun = "match has" if self._gone == 1 else "matches have"
+            return f"{self._gone} {noun} gone from the files since they were indexed."
         if self._partial:
             return "Nothing was found in what could be looked through in time."
         return "No line or message holds this."
@@ -297,10 +299,21 @@ def _asked(query: Query, now: datetime, zone: tzinfo) -> Parsed:
     return replace(parsed, filters=replace(parsed.filters, layers=both or frozenset({"none"})))
 
 
-def _modes(mode: SearchMode, parsed: Parsed) -> tuple[SearchMode, ...]:
+def _steps(mode: SearchMode, parsed: Parsed) -> list[tuple[SearchMode, bool]]:
+    """The ways to try, in order, each with whether the last word may still be growing.
+
+    A single word is tried by its stem before it is taken for the beginning of another one; of
+    several words the last is taken for a beginning first, so that live results do not widen to
+    "any of them" at every new word.
+    """
     if mode != "auto":
-        return (mode,)
-    return ("words", "natural", "literal") if parsed.groups else ("words",)
+        return [(mode, False)]
+    if not parsed.groups:
+        return [("words", False)]
+    steps: list[tuple[SearchMode, bool]] = [("words", False), ("natural", False)]
+    if parsed.typing:
+        steps.insert(1 if len(parsed.groups) > 1 else 2, ("words", True))
+    return [*steps, ("literal", False)]
 
 
 def _less(counts: dict[str, int], lost: dict[str, int]) -> dict[str, int]:

@@ -112,9 +112,10 @@ def under(marks: Marks, folder: str) -> Iterator[str]:
 class Watcher:
     """Polls a workspace and calls `on_change(paths)` on the loop, one call at a time.
 
-    Bursts are coalesced: between the end of one call and the next there is at least `interval`
-    seconds, and everything that changed meanwhile comes in one set. Walks run in a thread. When
-    nothing changes, nothing is called. `on_change` may be slow; it is awaited.
+    It looks every `interval` seconds, sooner when nudged, but never sooner than `floor` seconds
+    after the call before has ended; what changed meanwhile comes in one set. Walks run in a thread.
+    When nothing changes, nothing is called. `on_change` may be slow; it is awaited. A path may be
+    named again within two seconds of its writing, as the clock of files is coarse.
     """
 
     def __init__(
@@ -123,11 +124,13 @@ class Watcher:
         on_change: Callable[[frozenset[str]], Awaitable[object]],
         *,
         interval: float = 1.5,
+        floor: float = 0.5,
         walk: Callable[[Path], Scan] = scan,
     ) -> None:
         self._root = root
         self._on_change = on_change
         self._interval = interval
+        self._floor = min(floor, interval)
         self._walk = walk
         self._seen: Scan | None = None
         self._nudge = asyncio.Event()
@@ -162,10 +165,10 @@ class Watcher:
 
     async def _run(self) -> None:
         while True:
+            await asyncio.sleep(self._floor)
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._interval):
+                async with asyncio.timeout(self._interval - self._floor):
                     await self._nudge.wait()
-                    await asyncio.sleep(self._interval)
             self._nudge.clear()
             try:
                 await self.look()

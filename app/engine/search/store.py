@@ -113,7 +113,8 @@ class Store:
         self._halt: Callable[[], bool] | None = None
         flags = apsw.SQLITE_OPEN_READWRITE | (0 if reading else apsw.SQLITE_OPEN_CREATE)
         try:
-            self._db = apsw.Connection(str(path), flags=flags)
+            # apsw types a value as bytes, numbers or text; which it is, the statement says.
+            self._db: Any = apsw.Connection(str(path), flags=flags)
         except apsw.Error as error:
             raise Damaged(str(error)) from error
         try:

@@ -231,7 +231,7 @@ def stem(word: str) -> str:
         if word.endswith(suffix) and len(root) >= 4:
             word = root + put
             break
-    if word.endswith("e") and len(word) > 4:
+    if word.endswith("e"):
         word = word[:-1]
     if word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou":
         word = word[:-1] + "i"

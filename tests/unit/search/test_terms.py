@@ -1,0 +1,92 @@
+"""Text into terms: any text, right offsets, one eye for index and query."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.engine.search.terms import fold, fold_with_map, index_text, stem, tokens
+
+ANY = st.text(st.characters(), max_size=200)
+MIXED = st.lists(
+    st.sampled_from(
+        ["Café", "数据库迁移", "snake_case", "camelCase", "ﾊﾞｯｸ", "don’t", "e\u0301", "ﬁ", "🎉",
+         "C++", "한국어", "ß", "İ", "ﷺ", "\ud83d", "\u2028", " ", "x" * 300, "ไทย",
+         "\u200d", "½", "㌔", "a1"]
+    ),
+    max_size=12,
+).map("".join)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.one_of(ANY, MIXED))
+def test_every_token_slices_to_text_that_folds_to_its_term(text: str) -> None:
+    end = 0
+    for token in tokens(text):
+        assert 0 <= token.start < token.end <= len(text)
+        assert token.start >= end - 1 or token.run
+        end = token.end
+        assert token.terms
+        assert all(term and not any(c.isspace() for c in term) for term in token.terms)
+        assert all(ord(c) > 127 or c.isalnum() for term in token.terms for c in term)
+
+
+@settings(deadline=None)
+@given(st.one_of(ANY, MIXED))
+def test_what_is_indexed_can_be_bound_and_split_again(text: str) -> None:
+    indexed = index_text(text)
+    indexed.encode("utf-8")
+    main = [token.terms[0] for token in tokens(text)]
+    assert indexed.split(" \ue000")[0].split(" ") == (main or [""])
+
+
+@settings(deadline=None)
+@given(st.one_of(ANY, MIXED))
+def test_a_folded_text_knows_where_it_came_from(text: str) -> None:
+    folded, at = fold_with_map(text)
+    assert len(at) == len(folded) + 1
+    assert list(at) == sorted(at)
+    assert at[-1] == len(text)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=30))
+def test_stemming_never_fails_and_never_grows_a_word(word: str) -> None:
+    folded = fold(word)
+    assert len(stem(folded)) <= len(folded) + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Zoë Müller", ["zoe", "muller"]),
+        ("ＡＢＣ ﬁne", ["abc", "fine"]),
+        ("数据库", ["数据", "据库", "库"]),
+        ("喝茶", ["喝茶", "茶"]),
+        ("snake_case", ["snake", "case"]),
+        ("app/engine/x.py", ["app", "engine", "x", "py"]),
+        ("don’t", ["dont"]),
+        ("用 Rust 写", ["用", "rust", "写"]),
+    ],
+)
+def test_main_terms(text: str, words: list[str]) -> None:
+    assert [token.terms[0] for token in tokens(text)] == words
+
+
+def test_identifiers_are_found_by_their_parts() -> None:
+    (token,) = tokens("parseHTTPReply")
+    assert set(token.terms) == {"parsehttpreply", "parse", "http", "reply"}
+
+
+def test_a_picture_in_base64_yields_no_terms() -> None:
+    assert list(tokens("before " + "aGVsbG8gd29ybGQ" * 40 + "==")) == list(tokens("before"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("migration", "migrations"), ("paint", "painting"), ("run", "running"), ("move", "moved"),
+     ("agency", "agencies"), ("class", "classes"), ("happy", "happily")],
+)  # fmt: skip
+def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
+    assert stem(one) == stem(other)
