@@ -14,6 +14,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -256,7 +257,7 @@ def _pip(*arguments: str) -> None:
 def prepare_model() -> None:
     """The built-in model, fetched once into the user's data folder, with progress."""
     command = [str(PYTHON), "-m", "app.engine.llm.weights"]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL)
+    process = _start(command)
     try:
         code = process.wait()
     except BaseException:
@@ -278,11 +279,9 @@ def quietly(
     command: Sequence[str], environment: dict[str, str] | None = None, *, follow: bool = False
 ) -> tuple[int, str]:
     """Run a command; (exit code, all it printed). With `follow` its current line shows."""
-    process = subprocess.Popen(
+    process = _start(
         command,
-        cwd=ROOT,
         env=environment,
-        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -306,12 +305,27 @@ def quietly(
     return code, "".join(lines)
 
 
+def _start(command: Sequence[str], **options) -> subprocess.Popen:
+    """A process with a group of its own, so that it can be ended with all that it started."""
+    return subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=not WINDOWS, **options
+    )
+
+
 def _see_off(process: subprocess.Popen) -> None:
-    """End a process that Ctrl+C reached as well: first leave it time to clean up by itself."""
-    for end in (lambda: None, process.terminate, process.kill):
-        end()
+    """End a process and all it started; first it gets time to clean up by itself."""
+    ends = ("SIGINT", "SIGTERM", "SIGKILL")
+    for end in ends:
+        if WINDOWS:
+            process.terminate()
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, getattr(signal, end))
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(5)
+            if not WINDOWS:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # what it left behind
             return
     process.wait()
 
