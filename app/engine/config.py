@@ -89,6 +89,13 @@ def names(value: Any) -> str:
     return "" if good else "must be a set of names"
 
 
+def paths(value: Any) -> str:
+    good = isinstance(value, tuple) and all(
+        isinstance(v, str) and v.strip() for v in cast("tuple[Any, ...]", value)
+    )
+    return "" if good else "must be a list of paths"
+
+
 def holds(placeholder: str) -> Check:
     return lambda v: (
         ""
@@ -174,8 +181,10 @@ class Config:
     def checked(cls, name: str, value: Any) -> Any:
         """The value as it is kept. Raises `ConfigError` naming the setting and the rule."""
         field = next(f for f in dataclasses.fields(cls) if f.name == name)
-        if field.metadata.get("freeze") and isinstance(value, list | set | tuple):
-            value = frozenset(cast("list[Any]", value))
+        if field.metadata.get("freeze") and isinstance(value, str | list | set | tuple):
+            value = frozenset([value] if isinstance(value, str) else cast("list[Any]", value))
+        if field.metadata.get("paths") and isinstance(value, list):
+            value = tuple(cast("list[Any]", value))
         check: Check | None = field.metadata.get("check")
         problem = check(value) if check else ""
         if problem:
@@ -227,8 +236,9 @@ class Config:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(value, Config):
-                if inner := value.plain(defaults=defaults):
-                    out[field.name] = inner
+                inner = value.plain(defaults=defaults)
+                if inner or getattr(type(self).defaults(), field.name) is None:
+                    out[field.name] = inner  # an empty table turns an optional part on
             elif defaults or value != getattr(type(self).defaults(), field.name):
                 simple = _simple(value)
                 if simple is not None:
@@ -281,6 +291,12 @@ class PruneConfig(Config):
 class CompactionConfig(Config):
     """When a session's context is compacted, and what stays."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "compact_model_name": "model",
+        "token_threshold": "trigger_tokens",
+        "tokenThreshold": "trigger_tokens",
+    }
+
     trigger_messages: int = setting(50, at_least(0), "Compact from this many messages; 0 is off.")
     trigger_tokens: int | str = setting(
         80_000,
@@ -330,6 +346,19 @@ class CompactionConfig(Config):
         super().__post_init__()
         if self.keep_tokens_min > self.keep_tokens_max:
             raise ConfigError("CompactionConfig.keep_tokens_min must not exceed keep_tokens_max.")
+
+    @classmethod
+    def load(cls, mapping: Mapping[str, Any]) -> Self:
+        """As for every config. Motus's threshold fires strictly above, ours at: it is one more."""
+        changed = dict(mapping)
+        for name in ("token_threshold", "tokenThreshold"):
+            if name in changed:
+                above_it = changed[name]
+                if _is_number(above_it):
+                    changed[name] = above_it + 1 if above_it >= 0 else above_it
+                elif above_it is None:
+                    changed[name] = "auto"
+        return super().load(changed)
 
 
 # ---------------------------------------------------------------------------- memory
@@ -478,7 +507,9 @@ class InjectionConfig(Config):
         "Budget of the injected block; auto is a quarter of the window.",
         "tokens",
     )
-    additional_context_files: tuple[str, ...] = setting((), lambda _v: "", "More files to show.")
+    additional_context_files: tuple[str, ...] = setting(
+        (), paths, "More files to show.", paths=True
+    )
     recall: bool = setting(False, yes_no, "Put lines found by search before the question.")
     recall_limit: int = setting(6, at_least(0), "How many such lines at most.")
 

@@ -31,8 +31,8 @@ _PIECE = re.compile(  # "\r" stands where CJK was and belongs to none
     r"(?P<word>[^\w\r\n]?(?:[A-Z]+(?![a-z])|[A-Z]?[a-z]+))|(?P<digits>\d{1,3})"
     r"|(?P<signs> ?(?:[^\w\s]|_)+\n*)|(?P<space>[^\S\r]+)|(?P<foreign>[^\W\d_])"
 )
-SAMPLED_ABOVE = 400_000  # longer texts are counted in part
-SAMPLES, SAMPLE = 64, 4_000
+SAMPLED_ABOVE = 300_000  # longer texts are counted in part
+SAMPLES, SAMPLE = 48, 3_000
 
 
 class Estimator(Protocol):
