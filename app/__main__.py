@@ -12,7 +12,7 @@ def main(argv: list[str] | None = None) -> int:
 
     if arguments and (arguments[0] in COMMANDS or arguments[0] in ("-h", "--help", "--version")):
         return run(arguments)
-    from app.startup import open_window
+    from app.program import open_window
 
     return open_window(arguments)
 

@@ -1,7 +1,7 @@
 """Composition root: the one place that builds the parts and joins them.
 
-`open_engine` serves the command line and the window alike; `open_window` is the program with a
-face. Qt is imported only by the latter, and only what the first paint needs.
+`open_engine` serves the command line and the window alike. No Qt here: the window's own life is in
+`app.program`.
 """
 
 from __future__ import annotations
@@ -145,7 +145,3 @@ async def known_models(url: str | None) -> list[dict[str, Any]]:
             )
     return rows
 
-
-def open_window(arguments: list[str]) -> int:
-    """The program with a face; its exit code."""
-    raise NotImplementedError

@@ -22,7 +22,7 @@ from app.gui.look.text import preview, tr
 from app.gui.look.theme import Wish, theme, token
 from app.gui.widgets.action import Action
 from app.gui.widgets.dialogs import Question, show_fault
-from app.gui.widgets.notices import Act, UndoBar
+from app.gui.widgets.notices import Act, Notices, UndoBar
 from app.gui.widgets.paint import smooth
 from app.gui.widgets.pane import Desk, Pane, Target
 from app.gui.window.actions import Catalogue, frame_actions, is_work, place_title
@@ -88,11 +88,16 @@ class MainWindow(QWidget):
         self.sidebar = Sidebar()
         self.stage = Stage(self.state.inspector_width)
         self.stage.set_wish(self.state.inspector)
+        self.notices = Notices()
         self.status = StatusLine()
         upper = QHBoxLayout()
         upper.setSpacing(0)
+        middle = QVBoxLayout()
+        middle.setSpacing(0)
+        middle.addWidget(self.notices)
+        middle.addWidget(self.stage, 1)
         upper.addWidget(self.sidebar)
-        upper.addWidget(self.stage, 1)
+        upper.addLayout(middle, 1)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
@@ -156,6 +161,10 @@ class MainWindow(QWidget):
         self._keep()
         event.accept()
         self.closing.emit()
+
+    def say(self, cause: str, remedy: str = "", *, acts: tuple[Act, ...] = ()) -> None:
+        """A notice above all places: for what is wrong with the workspace itself."""
+        self.notices.show_notice(cause, remedy, tone="lost", acts=acts)
 
     # ------------------------------------------------------------------ places
 
