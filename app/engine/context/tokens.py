@@ -22,6 +22,7 @@ from app.engine.records import Message
 MESSAGE, CALL, RESULT, IMAGE = 5, 10, 8, 5
 IMAGE_TOKENS = 1_000
 CACHED_MESSAGES = 20_000
+REMEMBERED_FROM, REMEMBERED = 200, 64  # characters, texts
 
 # Chinese, Japanese and Korean writing, with its punctuation and full-width forms.
 CJK_RANGES = "\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f"
@@ -130,6 +131,7 @@ class Counter:
         self._estimator = estimator or Heuristic()
         self._image = IMAGE + image_tokens
         self._seen: OrderedDict[int, tuple[Message, int]] = OrderedDict()
+        self._texts: OrderedDict[str, int] = OrderedDict()
         self._named = ""
         self._lock = threading.Lock()
 
@@ -144,14 +146,31 @@ class Counter:
         return self._estimator.estimated
 
     def text(self, text: str) -> int:
-        return self._estimator.text(text) if text else 0
+        """Tokens of a text. Texts that come again with each request (MEMORY.md) are remembered."""
+        if len(text) < REMEMBERED_FROM:
+            return self._estimator.text(text) if text else 0
+        with self._lock:
+            self._renew()
+            known = self._texts.get(text)
+        if known is None:
+            known = self._estimator.text(text)
+            with self._lock:
+                self._texts[text] = known
+                if len(self._texts) > REMEMBERED:
+                    self._texts.popitem(last=False)
+        return known
+
+    def _renew(self) -> None:
+        """When the tokenizer has come, everything is counted anew."""
+        if self._named != self._estimator.name:
+            self._seen.clear()
+            self._texts.clear()
+            self._named = self._estimator.name
 
     def message(self, message: Message) -> int:
         """Tokens of one message with its structure."""
         with self._lock:
-            if self._named != self._estimator.name:  # the tokenizer has come: count anew
-                self._seen.clear()
-                self._named = self._estimator.name
+            self._renew()
             known = self._seen.get(id(message))
         if known is not None:
             return known[1]
@@ -171,7 +190,7 @@ class Counter:
 
     def uncached(self, message: Message) -> int:
         """As `message`, for a message that is made for one request and then forgotten."""
-        text = self.text
+        text = self._estimator.text
         tokens = MESSAGE + text(message.role) + text(message.name)
         tokens += text(message.content) + text(message.reasoning)
         if message.role == "tool":

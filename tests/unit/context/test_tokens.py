@@ -7,10 +7,12 @@ import random
 import subprocess
 import sys
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from app.engine.context.injection import Situation, Sources, inject
 from app.engine.context.tokenizer import Tiktoken, chunks, estimator
 from app.engine.context.tokens import (
     AgentScope,
@@ -105,7 +107,12 @@ def test_special_token_text_is_plain_text(o200k: Tiktoken, text: str) -> None:
     for one in (o200k, Heuristic(), AgentScope()):
         assert one.text(text) > 1
         assert one.text(f"before {text} after") > one.text(text)
-        assert Counter(one).message(user("u", text)) > 5
+        counter = Counter(one)
+        assert counter.message(user("u", text)) > 5
+        situation = Situation(agent="bot", today=date(2026, 11, 30))
+        made = inject(text, Sources(memory=f"- {text}"), situation, counter.text)
+        assert next(p for p in made.parts if p.kind == "memory").tokens > 1
+        assert text in made.text
 
 
 @pytest.mark.case("B75")
@@ -170,6 +177,19 @@ def test_each_message_is_counted_once() -> None:
         counter.messages(messages[:n])
     assert counter.messages(messages) == total
     assert counting.asked == asked
+
+
+def test_a_text_that_comes_again_is_counted_once() -> None:
+    asked: list[str] = []
+
+    class Counting(Heuristic):
+        def text(self, text: str) -> int:
+            asked.append(text)
+            return super().text(text)
+
+    counter = Counter(Counting())
+    assert counter.text("- a fact\n" * 100) == counter.text("- a fact\n" * 100) > 0
+    assert len(asked) == 1
 
 
 def test_nothing_is_fetched() -> None:

@@ -152,7 +152,7 @@ def lost(context: Sequence[Message], cut: int) -> list[str]:
 
 
 @pytest.mark.case("CMP-25", "B57")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(histories(), st.integers(0, 15), st.booleans())
 def test_no_cut_parts_a_call_from_its_result(
     context: list[Message], size: int, by_tokens: bool
