@@ -275,14 +275,23 @@ def specifics_gone(change: Change) -> tuple[str, ...]:
     )
 
 
+def turned_around(change: Change) -> bool:
+    """Whether a “not” came into or went out of a line that otherwise stayed."""
+    if change.kind != "reworded":
+        return False
+    before, after = "\n".join(change.before), "\n".join(change.after)
+    return likeness.negations(before) % 2 != likeness.negations(after) % 2
+
+
 def _specifics_lost(found: Sequence[Change]) -> Check:
     gone = [(c, thing) for c in found for thing in specifics_gone(c)]
+    gone += [(c, "not") for c in found if turned_around(c)]
     if gone:
         change, thing = gone[0]
-        return Check(
-            "specifics_lost", False,
-            f"“{thing}” no longer occurs in: {_short(' '.join(change.after))}",
-        )  # fmt: skip
+        said = f"“{thing}” no longer occurs in"
+        if thing == "not":
+            said = "A “not” came or went in"
+        return Check("specifics_lost", False, f"{said}: {_short(' '.join(change.after))}")
     return Check("specifics_lost", True, "Names, numbers, dates and paths are all still there.")
 
 

@@ -67,3 +67,14 @@ def specifics(text: str) -> frozenset[str]:
     if first is not None and first.group().casefold() not in _NO_NAMES:
         found.add(first.group().casefold())
     return frozenset(found)
+
+
+_NOT = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot)\b|n['’]t\b|[不没無无未别]",
+    re.IGNORECASE,
+)
+
+
+def negations(text: str) -> int:
+    """How often a text says no. A fact and its opposite mostly differ in this alone."""
+    return len(_NOT.findall(text))

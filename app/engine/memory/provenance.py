@@ -30,6 +30,7 @@ ROLES = {"user": "user", "model": "assistant", "assistant": "assistant", "tool":
 class Origin(Struct, frozen=True, omit_defaults=True):
     """Lines `line` to `end` of a daily log, in the section of that hash, and the entries behind.
 
+    `row` counts within the section's content, so the line is found again when others came before.
     `role` is whose words they are: user, assistant, tool, or "" when nobody knows.
     """
 
@@ -37,6 +38,7 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     line: int
     end: int
     section: str
+    row: int = 0
     session: str = ""
     first: str = ""
     last: str = ""
@@ -62,9 +64,9 @@ class Matcher:
     def __init__(self, sections: Sequence[WaitingSection], entries: Entries | None = None) -> None:
         self._entries = entries
         self._lines: list[tuple[WaitingSection, int, str]] = [
-            (found, line.line, line.text)
+            (found, row, line.text)
             for found in sections
-            for line in found.section.lines
+            for row, line in enumerate(found.section.lines)
             if line.text.strip()
         ]
         self._index: dict[str, list[int]] = defaultdict(list)
@@ -91,11 +93,12 @@ class Matcher:
         return resemblance(text, self._lines[k][2])
 
     def _origin(self, text: str, k: int) -> Origin:
-        found, number, _ = self._lines[k]
+        found, row, _ = self._lines[k]
         section = found.section
+        number = section.lines[row].line
         entry, role = self._entry(text, found)
         return Origin(
-            path=found.path, line=number, end=number, section=section.hash,
+            path=found.path, line=number, end=number, section=section.hash, row=row,
             session=section.session_id, first=section.first_entry, last=section.last_entry,
             entry=entry, role=role,
         )  # fmt: skip
@@ -233,14 +236,13 @@ def explain(writer: MemoryWriter, states: SectionStates, line: int) -> Provenanc
 
 
 def _source(origin: Origin, found: WaitingSection) -> Source:
-    """The place now: the file may have moved and lines may have come before the section."""
+    """The place as it is now: the file may have moved, and lines may have come before."""
     section = found.section
-    lines = {entry.line: entry.text for entry in section.lines}
-    at = origin.line if origin.line in lines else section.line
+    line = section.lines[min(origin.row, len(section.lines) - 1)]
     return Source(
         path=found.path,
-        line=at,
-        text=lines.get(at, ""),
+        line=line.line,
+        text=line.text,
         session_id=origin.session,
         entry_id=origin.entry or origin.first,
         section=section.hash,

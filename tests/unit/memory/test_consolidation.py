@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from app.engine.errors import ContextOverflow, ModelUnavailable, StorageError
+from app.engine.errors import ContextOverflow, ModelUnavailable
 from app.engine.events import Activity
 from app.engine.llm.endpoint import Answer, Request
 from app.engine.workspace.sections import EPOCH, read_watermark, write_watermark
@@ -147,16 +148,17 @@ def test_other_percent_signs_of_a_custom_prompt_stay(tmp_path: Path) -> None:
 
 @pytest.mark.case("CON-11")
 def test_a_failed_write_moves_no_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.engine.workspace import memory_file
-
     desk = Desk(tmp_path, GOOD, prepare=BASE)
     desk.flush(FACT)
+    real = os.replace
 
-    def full(path: Path, data: bytes) -> None:
-        raise StorageError("MEMORY.md could not be written: no space left on device.")
+    def full(source: str, target: str | Path) -> None:
+        if Path(target).name == "MEMORY.md":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(memory_file, "write_atomic", full)
+        patch.setattr(os, "replace", full)
         outcome = asyncio.run(desk.run())
     assert outcome.state == "failed"
     assert "no space" in outcome.reason

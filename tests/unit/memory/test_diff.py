@@ -1,0 +1,140 @@
+"""Changes of MEMORY.md as decisions a person can take one by one."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from app.engine.memory.diff import changes, difference, word_marks
+from app.engine.memory.outline import bullet_key, outline
+from app.engine.memory.review import accept_all, resolved
+
+BASE = """# Memory
+
+## Prefs
+- Likes tea
+- Lives in Porto
+- Works at Acme as an engineer
+- Release 4.2 is frozen until 2026-06-10
+
+## People
+- Ines is the manager
+- Bo is the designer
+"""
+
+
+def kinds(base: str, new: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    return [(c.kind, c.before, c.after) for c in changes(base, new)]
+
+
+def test_equal_texts_have_no_changes() -> None:
+    assert changes(BASE, BASE) == ()
+
+
+def test_each_bullet_of_a_replaced_block_is_a_decision_of_its_own() -> None:
+    new = BASE.replace("tea", "green tea").replace("in Porto", "in Porto now")
+    assert kinds(BASE, new) == [
+        ("reworded", ("- Likes tea",), ("- Likes green tea",)),
+        ("reworded", ("- Lives in Porto",), ("- Lives in Porto now",)),
+    ]
+
+
+def test_unlike_lines_are_a_drop_and_an_addition() -> None:
+    new = BASE.replace("- Likes tea", "- The printer on floor two is broken")
+    assert kinds(BASE, new) == [
+        ("dropped", ("- Likes tea",), ()),
+        ("added", (), ("- The printer on floor two is broken",)),
+    ]
+
+
+def test_merged_split_moved_and_renamed() -> None:
+    merged = BASE.replace(
+        "- Lives in Porto\n- Works at Acme as an engineer",
+        "- Lives in Porto and works at Acme as an engineer",
+    )
+    assert [k for k, _, _ in kinds(BASE, merged)] == ["merged"]
+    assert [k for k, _, _ in kinds(merged, BASE)] == ["split"]
+    moved = BASE.replace("- Likes tea\n", "") + "- Likes tea\n"
+    assert kinds(BASE, moved) == [("moved", ("- Likes tea",), ("- Likes tea",))]
+    renamed = BASE.replace("## Prefs", "## What she is fond of")
+    assert [k for k, _, _ in kinds(BASE, renamed)] == ["section_renamed"]
+
+
+def test_a_change_knows_its_places_and_its_section() -> None:
+    new = BASE.replace("- Bo is the designer\n", "- Bo is the designer\n- Cy writes the manual\n")
+    (change,) = changes(BASE, new)
+    assert (change.n, change.section) == (1, "People")
+    assert (change.base_line, change.result_line) == (0, 12)
+    (change,) = changes(new, BASE)
+    assert (change.kind, change.base_line, change.result_line) == ("dropped", 12, 0)
+
+
+def test_blank_lines_ride_with_the_change_beside_them() -> None:
+    new = BASE.rstrip("\n") + "\n\n## Tools\n\n- Uses a plotter"
+    found = changes(BASE, new)
+    assert [c.after for c in found] == [("## Tools",), ("- Uses a plotter",)]
+    assert changes("a\n", "a") != ()
+
+
+def test_headings_in_fences_are_no_headings_and_an_open_fence_hides_nothing() -> None:
+    text = "```\n## no heading\n```\n## Real\n- one\n```py\n## Also real\n- two"
+    assert [(b.kind, b.section) for b in outline(text)] == [
+        ("fence", ""),
+        ("heading", "Real"),
+        ("bullet", "Real"),
+        ("text", "Real"),
+        ("heading", "Also real"),
+        ("bullet", "Also real"),
+    ]
+
+
+def test_bullets_keep_their_continuation_lines() -> None:
+    text = "- one\n  goes on\nand on\n- two\n\npara"
+    assert [b.text for b in outline(text)] == ["- one\n  goes on\nand on", "- two", "", "para"]
+
+
+def test_the_key_of_a_bullet_does_not_see_its_mark_or_spacing() -> None:
+    assert bullet_key("-  Likes   tea ") == bullet_key("* likes tea")
+    assert bullet_key("- Likes tea") != bullet_key("- Likes teas")
+
+
+def test_word_marks_are_words_of_latin_and_characters_of_chinese() -> None:
+    before, after = "Likes tea, 数据库迁移", "Likes green tea, 数据备份"
+    lost, gained = word_marks(before, after)
+    assert [before[s.start : s.end] for s in lost] == ["库迁移"]
+    assert [after[s.start : s.end] for s in gained] == ["green ", "备份"]
+    assert word_marks("same", "same") == ((), ())
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_thousands_of_changed_lines_take_seconds_and_are_exact(alike: bool) -> None:
+    draw = random.Random(7)
+    pool = [f"word{n}" for n in range(4_000)]
+    lines = ["- " + " ".join(draw.choices(pool, k=9)) for _ in range(2_000)]
+    other = [f"{line} more" for line in lines] if alike else [
+        "- " + " ".join(draw.choices(pool, k=9)) for _ in range(2_000)
+    ]  # fmt: skip
+    base, new = "\n".join(lines), "\n".join(other)
+    began = time.perf_counter()
+    diff = difference(base, new)
+    took = time.perf_counter() - began
+    assert resolved(diff, accept_all(diff.changes)) == new
+    if alike:
+        assert {c.kind for c in diff.changes} == {"reworded"}
+    assert took < 20
+
+
+def test_thousands_of_open_fences_are_read_in_one_pass() -> None:
+    text = "\n".join(f"```lang{n}" for n in range(20_000))
+    began = time.perf_counter()
+    assert len(outline(text)) == 20_000
+    assert time.perf_counter() - began < 5
+
+
+def test_lines_of_six_hundred_characters_are_shown_whole() -> None:
+    long = "- " + "a rather long fact without end " * 20
+    (change,) = changes(f"{long}\n- x", f"{long} and more\n- x")
+    assert change.before == (long,)
+    assert change.after == (f"{long} and more",)

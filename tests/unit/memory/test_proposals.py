@@ -1,0 +1,211 @@
+"""The queue on disk: states, damage, and losses that stay listed."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.engine.errors import Unreadable
+from app.engine.llm.endpoint import Request, user
+from app.engine.memory.losses import losses
+from app.engine.memory.proposals import (
+    Input,
+    ProposalClosed,
+    ProposalNotFound,
+    ProposalStore,
+    RefusedClaims,
+    Stored,
+)
+from app.engine.memory.review import accept_all
+from app.engine.records import Check
+from app.engine.workspace.layout import Layout, ensure
+from tests.helpers.consolidating import START, Desk, bullets, echo
+
+
+def stored(name: str = "r-1", state: Any = "proposed") -> Stored:
+    return Stored(
+        id=name, state=state, when=START, model="m", curator="llm", base="a", base_sha256="x",
+        candidate="b", raw="raw b",
+        inputs=(Input("memory/2026-06-02.md", "2026-06-02.md", 1, "h"),),
+        checks=(Check("empty", True, "It holds text."), Check("loss", False, "Too much.")),
+        counts=(3, 1, 2),
+    )  # fmt: skip
+
+
+def make(root: Path) -> tuple[ProposalStore, Layout]:
+    layout = Layout.at(root)
+    ensure(layout)
+    return ProposalStore(layout), layout
+
+
+def test_a_proposal_is_read_as_it_was_written(tmp_path: Path) -> None:
+    store, layout = make(tmp_path)
+    store.add(stored())
+    assert ProposalStore(layout).load("r-1") == stored()
+    assert (tmp_path / ".palimpsest" / "proposals" / "r-1.json").exists()
+    (info,) = store.infos()
+    assert (info.changes, info.dropped, info.added, info.failed_checks) == (3, 1, 2, 1)
+    assert info.inputs == ("memory/2026-06-02.md#1",)
+
+
+@pytest.mark.parametrize(
+    ("state", "allowed"),
+    [
+        ("proposed", {"in_review", "applying", "superseded"}),
+        ("in_review", {"applying", "rejected", "superseded"}),
+        ("applying", {"applied", "partly_applied", "in_review"}),
+        ("applied", set()),
+        ("partly_applied", set()),
+        ("rejected", set()),
+        ("superseded", set()),
+        ("failed", set()),
+    ],
+)
+def test_only_the_moves_of_the_table_are_possible(
+    tmp_path: Path, state: str, allowed: set[str]
+) -> None:
+    store, _ = make(tmp_path)
+    every = (
+        "proposed", "in_review", "applying", "applied", "partly_applied", "rejected",
+        "superseded", "failed",
+    )  # fmt: skip
+    for target in every:
+        before = stored(state=state)
+        store.add(before)
+        if target in allowed or target == state:
+            assert store.update(before, state=target).state == target
+        else:
+            with pytest.raises(ProposalClosed):
+                store.update(before, state=target)
+            assert store.load("r-1").state == state
+
+
+def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
+    store, layout = make(tmp_path)
+    store.add(stored("r-2"))
+    broken = layout.proposal("r-1")
+    broken.write_text('{"id": "r-1", "state"')
+    assert [p.id for p in store.all()] == ["r-2"]
+    assert store.damaged == ("r-1.json",)
+    with pytest.raises(Unreadable):
+        store.load("r-1")
+    assert broken.read_text() == '{"id": "r-1", "state"'
+    with pytest.raises(ProposalNotFound):
+        store.load("r-9")
+
+
+def test_newest_first_and_waiting_ones_alone(tmp_path: Path) -> None:
+    store, _ = make(tmp_path)
+    for n, state in enumerate(["applied", "proposed", "in_review", "failed"]):
+        store.add(
+            msgspec.structs.replace(stored(f"r-{n}", state), when=START + timedelta(minutes=n))
+        )
+    assert [i.id for i in store.infos()] == ["r-3", "r-2", "r-1", "r-0"]
+    assert [i.id for i in store.infos(waiting=True)] == ["r-2", "r-1"]
+
+
+def test_a_refused_claim_is_kept_once_however_it_is_written(tmp_path: Path) -> None:
+    _, layout = make(tmp_path)
+    claims = RefusedClaims(layout)
+    claims.add(["- Likes tea", "## Heading"], run="r-1", when=START)
+    claims.add(["*  likes  TEA", "- Likes coffee"], run="r-2", when=START)
+    assert [c.text for c in RefusedClaims(layout).all()] == ["- Likes tea", "- Likes coffee"]
+
+
+@pytest.mark.case("B12")
+def test_thirty_small_losses_are_listed_with_their_runs_and_can_be_brought_back(
+    tmp_path: Path,
+) -> None:
+    facts = [f"fact number {n} is about thing{n} and place{n}" for n in range(100)]
+    desk = Desk(tmp_path, prepare=bullets(facts))
+    draw = random.Random(12)
+    left = list(facts)
+    gone: dict[str, str] = {}
+    for n in range(30):
+        at = START + timedelta(hours=n)
+        desk.flush(f"- {left[0]}", at=at - timedelta(minutes=1))
+        victim = draw.choice(left[1:])
+        left.remove(victim)
+        desk.model.replies = [bullets(left)]
+        outcome = asyncio.run(desk.run(at, manual=True))
+        assert outcome.state == "proposed"  # a policy never drops a line
+        shown = desk.review.show(outcome.run)
+        assert [(c.kind, c.before) for c in shown.changes] == [("dropped", (f"- {victim}",))]
+        desk.review.apply(outcome.run, accept_all(shown.changes), when=at)
+        gone[f"- {victim}"] = outcome.run
+    listed = losses(desk.writer.history)
+    assert {loss.text: loss.run for loss in listed} == gone
+    for loss in listed:
+        assert loss.text in desk.writer.history.text(loss.version - 1).split("\n")
+    at = START + timedelta(hours=40)
+    desk.flush("- something new", at=at - timedelta(minutes=1))
+    desk.model.replies = [bullets(left[:10])]
+    before = desk.memory
+    outcome = asyncio.run(desk.run(at))
+    assert outcome.state == "proposed"
+    assert desk.memory == before
+    shown = desk.review.show(outcome.run)
+    assert sum(c.kind == "dropped" for c in shown.changes) == 60
+    loss = next(c for c in shown.checks if c.name == "loss")
+    assert not loss.ok
+    assert "60 of 70" in loss.detail
+
+
+PROMOTED = "\n".join(
+    f"<!-- promoted:{n} -->\n- fact {n} of the old house score: 0.8{n} status: staged\n"
+    f"- > - fact {n} of the old house score: 0.8{n}\n- > > - fact {n} score: 0.7{n}\n"
+    f"<!-- /promoted:{n} -->"
+    for n in range(6)
+)
+LONG = "\n".join(f"- long{n} " + f"detail{n} about the matter" * 26 for n in range(5))
+
+
+@pytest.mark.case("B09")
+def test_managed_blocks_are_no_source_and_three_runs_reach_a_fixed_point(tmp_path: Path) -> None:
+    base = f"# Memory\n\n{PROMOTED}\n{LONG}\n"
+
+    def keep(request: Request) -> str:
+        text = request.messages[0].content
+        body = text.split("<current_file>\n")[1].split("\n</current_file>")[0]
+        logs = text.split("<daily_logs>\n")[1].split("\n</daily_logs>")[0]
+        new = [x for x in logs.split("\n") if x.startswith("- ") and x not in body]
+        return "\n".join([body, *new])
+
+    desk = Desk(tmp_path, keep, prepare=base)
+    results: list[str] = []
+    for n in range(3):
+        day = desk.layout.memory_dir / f"2026-05-0{n + 1}.md"
+        day.write_text(
+            "- The old house has a slate roof\n\n<!-- dreaming:start -->\n"
+            f"- fact {n} of the old house score: 0.99 status: staged\n"
+            "<!-- dreaming:end -->\n"
+        )
+        outcome = asyncio.run(desk.run(START + timedelta(hours=n)))
+        assert "dreaming" not in desk.model.asked
+        assert "score: 0.99" not in desk.model.asked
+        if outcome.state == "proposed":
+            shown = desk.review.show(outcome.run)
+            assert [c.after for c in shown.changes] == [("- The old house has a slate roof",)]
+            desk.review.apply(outcome.run, accept_all(shown.changes), when=START)
+        results.append(desk.memory)
+        if n:
+            assert outcome.state == "unchanged"
+    assert results[0] == results[1] == results[2]
+    assert "score: 0.99" not in results[2]
+    # A reviewer sees every line, those inside comments' marks and the long ones too.
+    desk.flush("- something new", at=START)
+    desk.model.replies = ["# Memory\n"]
+    shown = desk.review.show(asyncio.run(desk.run(START + timedelta(hours=9))).run)
+    told = {line for c in shown.changes for line in c.before}
+    assert set(base.split("\n")) - {"", "# Memory"} <= told
+    assert max(len(line) for line in told) > 600
+
+
+def test_an_echo_keeps_each_line_once() -> None:
+    assert echo(Request((user("- a\n- a\n- b"),))) == "- a\n- b"
