@@ -35,12 +35,18 @@ def plural(n: int, one: str, many: str, **values: object) -> str:
     return _catalogue.ngettext(one, many, n).format(n=number(n), **values)
 
 
+def locale() -> QLocale:
+    """The system's locale; English where it names none ("C" groups no digits)."""
+    now = QLocale()
+    return now if now.language() != QLocale.Language.C else QLocale(QLocale.Language.English)
+
+
 # ---------------------------------------------------------------------------- figures
 
 
 def number(n: int) -> str:
     """A count in full, grouped as the locale does: 26,214."""
-    return QLocale().toString(n)
+    return locale().toString(n)
 
 
 def compact(n: int) -> str:
@@ -48,16 +54,16 @@ def compact(n: int) -> str:
     if abs(n) <= 9_999:
         return number(n)
     if abs(n) < 999_950:
-        return QLocale().toString(float(n) / 1_000, "f", 1) + "k"
-    return QLocale().toString(float(n) / 1_000_000, "f", 1) + "M"
+        return locale().toString(float(n) / 1_000, "f", 1) + "k"
+    return locale().toString(float(n) / 1_000_000, "f", 1) + "M"
 
 
 def thousands(n: int) -> str:
     """A count for a mark or a head: 860, 2.4k, 20k, 26.2k; no trailing .0."""
     if abs(n) < 1_000:
         return number(n)
-    text = compact(n) if abs(n) >= 999_950 else QLocale().toString(float(n) / 1_000, "f", 1) + "k"
-    zero = QLocale().decimalPoint() + "0"
+    text = compact(n) if abs(n) >= 999_950 else locale().toString(float(n) / 1_000, "f", 1) + "k"
+    zero = locale().decimalPoint() + "0"
     return text.replace(zero + "k", "k").replace(zero + "M", "M")
 
 
@@ -67,7 +73,7 @@ def size(n: int) -> str:
     for unit in ("B", "kB", "MB", "GB"):
         if value < 999.5 or unit == "GB":
             digits = 1 if unit in ("MB", "GB") and value < 100 else 0
-            return f"{QLocale().toString(value, 'f', digits)} {unit}"
+            return f"{locale().toString(value, 'f', digits)} {unit}"
         value /= 1_000
     return ""
 
@@ -75,7 +81,7 @@ def size(n: int) -> str:
 def seconds(value: float) -> str:
     """A duration: 0.2 s, 8 s, 3 min 20 s, 2 h 5 min."""
     if value < 9.95:
-        return QLocale().toString(float(value), "f", 1 if value % 1 else 0) + " s"
+        return locale().toString(float(value), "f", 1 if value % 1 else 0) + " s"
     whole = round(value)
     if whole < 60:
         return f"{whole} s"
@@ -94,7 +100,7 @@ def clock(when: datetime | None) -> str:
     if when is None:
         return "–"
     local = when.astimezone()
-    return QLocale().toString(QTime(local.hour, local.minute), "HH:mm")
+    return locale().toString(QTime(local.hour, local.minute), "HH:mm")
 
 
 def day(of: date, today: date) -> str:
@@ -105,8 +111,8 @@ def day(of: date, today: date) -> str:
         return tr("Yesterday")
     shown = QDate(of.year, of.month, of.day)
     if timedelta(0) < today - of < timedelta(days=7):
-        return QLocale().toString(shown, "dddd, d MMMM")
-    return QLocale().toString(shown, "d MMMM" if of.year == today.year else "d MMMM yyyy")
+        return locale().toString(shown, "dddd, d MMMM")
+    return locale().toString(shown, "d MMMM" if of.year == today.year else "d MMMM yyyy")
 
 
 def short_day(of: date, today: date) -> str:
@@ -114,7 +120,7 @@ def short_day(of: date, today: date) -> str:
     if today - timedelta(days=1) <= of <= today:
         return day(of, today)
     pattern = "d MMM" if of.year == today.year else "d MMM yyyy"
-    return QLocale().toString(QDate(of.year, of.month, of.day), pattern)
+    return locale().toString(QDate(of.year, of.month, of.day), pattern)
 
 
 def moment(when: datetime | None, now: datetime) -> str:

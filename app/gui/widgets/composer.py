@@ -1,7 +1,7 @@
 """Where a person writes: Enter sends (never during composition), Shift+Enter makes a line.
 
-The field grows from 2 to 8 lines, then scrolls. The text is the person's: it is cleared only by
-`clear()`, never by sending alone.
+With its foot it is two lines tall at first; the field grows to 8 lines, then scrolls. The
+text is the person's: it is cleared only by `clear()`, never by sending alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from app.gui.look.theme import theme, token
 from app.gui.look.type import font, line_step
 from app.gui.widgets.paint import rounded, smooth
 
-LEAST, MOST = 2, 8
+LEAST, MOST = 1, 8
 
 
 class WritingField(QPlainTextEdit):

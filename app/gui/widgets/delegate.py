@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from app.gui.widgets.rows import Row
 
 log = logging.getLogger(__name__)
+_INKS = {"failed": "lost", "faint": "text_faint", "soft": "text_soft", "off": "text_off"}
 Index = QModelIndex | QPersistentModelIndex
 SIDE = 12  # px from a row's edge to its text
 RIGHT = Qt.AlignmentFlag.AlignRight
@@ -87,6 +88,7 @@ class RowDelegate(QStyledItemDelegate):
     def __init__(self, lines: int, margin: int, parent: QWidget, role: Role = "body") -> None:
         super().__init__(parent)
         self._role: Role = role
+        self.side = SIDE
         self._lines = lines
         self._margin = margin
 
@@ -130,7 +132,7 @@ class RowDelegate(QStyledItemDelegate):
         hover = bool(state & flags.State_MouseOver)
         ring = focus and bool(state & flags.State_HasFocus)
         paint_ground(painter, box, hover=hover, selected=selected, focus=focus, ring=ring)
-        inner = box.adjusted(SIDE + 16 * row.indent, 0, -SIDE, 0)
+        inner = box.adjusted(self.side + 16 * row.indent, 0, -self.side, 0)
         faint = "text_soft" if selected else "text_faint"
         inner = self._paint_sign(painter, inner, row)
         if self._lines == 1:
@@ -159,7 +161,7 @@ class RowDelegate(QStyledItemDelegate):
         room = self._paint_right(painter, inner, row, faint)
         room = self._paint_marks(painter, room, row)
         used = font(self._role, 600 if selected else 400)
-        title = self._title(painter, room, row, used)
+        title = self._title(painter, room, row, used, selected)
         if row.detail:
             painter.setFont(font("small"))
             rest = room.adjusted(title + 10, 0, 0, 0)
@@ -174,14 +176,16 @@ class RowDelegate(QStyledItemDelegate):
         first = QRectF(inner.left(), top, inner.width(), upper)
         second = QRectF(inner.left(), top + upper + 3, inner.width(), lower)
         room = self._paint_right(painter, first, row, faint)
-        self._title(painter, room, row, font("body", 600 if selected else 500))
+        self._title(painter, room, row, font("body", 600 if selected else 500), selected)
         second = self._paint_marks(painter, second, row)
         color = "lost" if row.tone == "failed" else faint
         self._line(painter, second, row.detail, font("small"), color, row, "detail")
 
-    def _title(self, painter: QPainter, room: QRectF, row: Row, used: QFont) -> float:
+    def _title(
+        self, painter: QPainter, room: QRectF, row: Row, used: QFont, selected: bool
+    ) -> float:
         """The name; its width."""
-        color = {"failed": "lost", "faint": "text_faint", "off": "text_off"}.get(row.tone, "text")
+        color = "text" if selected and row.tone == "soft" else _INKS.get(row.tone, "text")
         if row.tone == "failed" and self._lines == 2:
             color = "text"
         return self._line(painter, room, row.title, used, color, row, "title")

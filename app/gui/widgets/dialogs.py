@@ -10,7 +10,14 @@ import asyncio
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPropertyAnimation, QRectF, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeyEvent, QMouseEvent, QPaintEvent
+from PySide6.QtGui import (
+    QDesktopServices,
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QMouseEvent,
+    QPaintEvent,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QGraphicsOpacityEffect,
@@ -211,8 +218,10 @@ def _well(text: str) -> QPlainTextEdit:
     well.setFrameShape(QPlainTextEdit.Shape.NoFrame)
     well.setFont(code_font("body"))
     well.setAccessibleName(tr("Details"))
-    well.setMaximumHeight(220)
-    well.setMinimumHeight(min(220, 24 + 18 * (text.count("\n") + 1)))
+    well.document().setDocumentMargin(10)
+    step = QFontMetricsF(well.font()).lineSpacing()
+    lines = sum(1 + len(line) // 60 for line in text.split("\n"))
+    well.setFixedHeight(min(240, round(step * lines) + 24))
     palette = well.palette()
     palette.setColor(palette.ColorRole.Base, token("sunken"))
     well.setPalette(palette)

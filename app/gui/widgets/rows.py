@@ -37,10 +37,10 @@ class Row:
 
     First line: `title` (weight 500), `right` at its end in tabular digits. Second line (two-line
     lists): `detail`, and `marks` (kinds, see `paint_mark`) at its end. `icon` or `mark` stands at
-    the left. `tone`: "" , "failed", "faint", "off", "running" (turning ring). `dot` is the small
-    accent disc. `indent` in steps of 16 px. `spans` are (start, end) code points of `detail` (or of
-    `title` when `spans_in_title`) to be shown as hits. A `head` row is a section head: title,
-    `detail` beside it, `right` as words; it cannot be chosen. `spoken` is the full sentence.
+    the left. `tone`: "", "failed", "faint", "soft", "off", "running" (turning ring). `dot` is the
+    small accent disc. `indent` in steps of 16 px. `spans` are (start, end) code points of `detail`
+    (or of `title` when `spans_in_title`) to be shown as hits. A `head` row is a section head:
+    title, `detail` beside it, `right` as words; it cannot be chosen. `spoken` is the full sentence.
     """
 
     id: str

@@ -26,7 +26,7 @@ class KeysSheet(Overlay):
     """A sheet of two columns; scrolls when the window is small."""
 
     def __init__(self, window: QWidget, place: str, actions: Sequence[Action]) -> None:
-        super().__init__(window, 720, 56)
+        super().__init__(window, 820, 56)
         self.setAccessibleName(tr("Keys"))
         head = QHBoxLayout()
         head.addWidget(T(tr("Keys"), "title"), 1)
@@ -85,6 +85,6 @@ class KeysSheet(Overlay):
         caps = QHBoxLayout()
         caps.setSpacing(8)
         caps.addStretch(1)
-        for key in keys[:2]:
+        for key in keys[: 2 if len(keys[0]) == 1 else 1]:
             caps.addWidget(KeyCaps(key))
         grid.addLayout(caps, row, 2, Qt.AlignmentFlag.AlignRight)

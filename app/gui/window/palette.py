@@ -161,7 +161,7 @@ class Palette(Overlay):
         super().__init__(window, 600, 92)
         self.setAccessibleName(tr("Command palette"))
         self._entries, self._sessions, self._used, self._run = entries, sessions, used, run
-        self.box.setContentsMargins(0, 0, 0, 0)
+        self.box.setContentsMargins(1, 1, 1, 1)  # the sheet's border stays free
         self.box.setSpacing(0)
         self.field = QLineEdit()
         self.field.setFrame(False)

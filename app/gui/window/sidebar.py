@@ -176,6 +176,7 @@ class Sidebar(QWidget):
             tr("Recent sessions"), height=27, margin=0, ground="side", role="small",
             open_on_click=True,
         )  # fmt: skip
+        self.sessions.delegate.side = 10
         self.sessions.opened.connect(lambda row: self.session_wanted.emit(row.id))
         self.new = IconButton("plus", tr("New session"), key="Ctrl+N", size=14, side=24)
         self.new.clicked.connect(self.new_wanted)
@@ -244,6 +245,7 @@ class Sidebar(QWidget):
             Row(
                 info.id,
                 preview(info.title, 80, tr("New session")),
+                tone="soft",
                 dot=info.id in self._running,
                 spoken=preview(info.title, 80, tr("New session"))
                 + (", " + tr("a reply is running") if info.id in self._running else ""),

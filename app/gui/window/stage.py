@@ -42,7 +42,8 @@ class InspectorBed(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = smooth(self)
         painter.fillRect(self.rect(), token("side"))
-        painter.fillRect(0, 0, 1, self.height(), token("line"))
+        if not isinstance(self.parent(), Splitter):  # beside the pane the handle is the line
+            painter.fillRect(0, 0, 1, self.height(), token("line_strong"))
         painter.end()
 
 
