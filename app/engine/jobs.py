@@ -142,7 +142,7 @@ class JobQueue:
         try:
             async with asyncio.timeout(timeout):
                 await self._idle.wait()
-                await self._off(_nothing)  # what was queued is on the disk, too
+                await self._off(lambda: None)  # what was queued is on the disk, too
         except TimeoutError:
             return False
         return True
@@ -189,9 +189,8 @@ class JobQueue:
             said = Activity("job", "skipped", session_id, reason=reason, detail={"kind": kind})
             self._bus.publish(said)
             return None
-        info = JobInfo(
-            self._new_id(), kind, trigger, "waiting", self._clock(), None, None, session_id
-        )
+        id, now = self._new_id(), self._clock()
+        info = JobInfo(id, kind, trigger, "waiting", now, session_id=session_id)
         job = _Job(info, dict(payload or {}), run or self._runners.get(kind))
         self._known.add(info.id)
         self._write(queued(info, job.payload))
@@ -218,17 +217,21 @@ class JobQueue:
         return [*waiting, *now, *reversed(self._past)][:limit]
 
     def running(self) -> tuple[JobInfo, ...]:
-        """The job that runs now, or none."""
+        """The job that runs now, if any."""
         return (self._running.info,) if self._running else ()
 
     def waiting(self) -> int:
         """How many jobs wait."""
         return len(self._waiting)
 
+    def find(self, kind: str, session_id: str = "") -> JobInfo | None:
+        """The first waiting job of this kind for this session."""
+        infos = (job.info for job in self._waiting)
+        return next((i for i in infos if (i.kind, i.session_id) == (kind, session_id)), None)
+
     async def ended(self, job_id: str) -> JobInfo | None:
         """Wait for one job's end; None when no such job is known."""
-        open_jobs = [*self._waiting, *([self._running] if self._running else [])]
-        for job in open_jobs:
+        for job in (*self._waiting, *filter(None, [self._running])):
             if job.info.id == job_id:
                 await job.ended.wait()
                 return job.info
@@ -252,11 +255,10 @@ class JobQueue:
 
     def _next(self) -> _Job | None:
         """The oldest waiting job that somebody knows how to run."""
-        for job in self._waiting:
-            if job.run is not None:
-                self._waiting.remove(job)
-                return job
-        return None
+        job = next((job for job in self._waiting if job.run is not None), None)
+        if job is not None:
+            self._waiting.remove(job)
+        return job
 
     def _settle(self) -> None:
         runnable = self._mine and any(job.run for job in self._waiting)
@@ -386,10 +388,6 @@ class JobQueue:
         self._past.append(info)
         job.ended.set()
         self._bus.changed("jobs", ids=(info.id,))
-
-
-def _nothing() -> None:
-    return None
 
 
 def _log_failure(done: Any) -> None:

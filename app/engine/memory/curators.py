@@ -19,6 +19,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from app.engine.context.tokens import Heuristic
 from app.engine.errors import ModelError
 from app.engine.llm.endpoint import Endpoint, complete
 from app.engine.memory.answers import SENTINEL, Judged, judge
@@ -30,9 +31,9 @@ from app.engine.records import Message, ModelCall, Usage
 from app.engine.workspace.daily_log import day_of, section_text, source_text
 from app.engine.workspace.sections import WaitingSection
 
-CHARACTERS_PER_TOKEN = 3  # on the safe side for mixed text
 ANSWER_TOKENS = 2_048
-NO_BUDGET = 1_000_000
+NO_BUDGET = 1_000_000_000
+_HEURISTIC = Heuristic().text
 
 
 class FlushTask(Struct, frozen=True):
@@ -45,11 +46,13 @@ class FlushTask(Struct, frozen=True):
 
 
 class FlushCurator(Protocol):
-    """What a flush asks. `budget` is the most characters of conversation in one batch."""
+    """What a flush asks. `budget` is the most of a conversation in one batch, as `size` counts."""
 
     name: str
 
     async def budget(self) -> int: ...
+
+    def size(self, text: str) -> int: ...
 
     async def flush(self, task: FlushTask) -> Judged:
         """The judged answer for one batch. Raises `ModelError` kinds."""
@@ -57,31 +60,40 @@ class FlushCurator(Protocol):
 
 
 class LlmCurator:
-    """A model behind an endpoint. Every call is kept through `record`, also a failed one."""
+    """A model behind an endpoint. Every call is kept through `record`, also a failed one.
+
+    `count` gives tokens of a text.
+    """
 
     def __init__(
         self,
         endpoint: Endpoint,
         *,
+        count: Callable[[str], int] = _HEURISTIC,
         record: Callable[[ModelCall], None] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.name = endpoint.name
         self._endpoint = endpoint
+        self._count = count
         self._record = record
         self._clock = clock
 
     async def budget(self) -> int:
         return (await self._room()) // 2
 
+    def size(self, text: str) -> int:
+        return self._count(text)
+
     async def _room(self) -> int:
-        """Characters a request may have beside the prompt and the answer."""
+        """Tokens a request may have beside the prompt and the answer, with a tenth to spare."""
         window = (await self._endpoint.window()).tokens
         tokens = window - min(ANSWER_TOKENS, window // 4) - min(1_024, window // 4)
-        return max(400, tokens * CHARACTERS_PER_TOKEN)
+        return max(200, tokens * 9 // 10)
 
     async def flush(self, task: FlushTask) -> Judged:
-        shown = fitted(task.references, (await self._room()) - len(task.batch.text))
+        left = (await self._room()) - self._count(task.batch.text)
+        shown = fitted(task.references, left, self._count)
         request = build(task.prompt, shown, task.batch.text)
         begun, when = time.monotonic(), self._clock()
         text, usage, error = "", Usage(), ""
@@ -112,6 +124,9 @@ class ExtractiveCurator:
     async def budget(self) -> int:
         return NO_BUDGET
 
+    def size(self, text: str) -> int:
+        return len(text)
+
     async def flush(self, task: FlushTask) -> Judged:
         text = await asyncio.to_thread(extractive_flush, task.batch.messages, task.references)
         return Judged(text, nothing=not text)
@@ -129,6 +144,9 @@ class FunctionCurator:
 
     async def budget(self) -> int:
         return NO_BUDGET
+
+    def size(self, text: str) -> int:
+        return len(text)
 
     async def flush(self, task: FlushTask) -> Judged:
         made = self._function(task.batch.messages, task.references)

@@ -18,20 +18,26 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct, structs
 
 from app.engine.config import MemoryConfig
-from app.engine.errors import ModelError, Unreadable, UserError
+from app.engine.errors import ContextOverflow, ModelError, Unreadable, UserError
 from app.engine.events import Activity, Bus
 from app.engine.jobs import JobContext, JobQueue, Skipped
 from app.engine.memory.answers import Judged
 from app.engine.memory.curators import FlushCurator, FlushTask
-from app.engine.memory.flush_request import Batch, References, batches, last_entry, remembered
+from app.engine.memory.flush_request import (
+    Batch,
+    References,
+    batches,
+    last_entry,
+    origin_of,
+    remembered,
+)
 from app.engine.memory.gate import Gate
-from app.engine.memory.likeness import contained, words
 from app.engine.memory.outline import bullets
-from app.engine.records import DailySection, JobInfo, Message
+from app.engine.records import DailySection, JobInfo
 from app.engine.session.entries import Flush
 from app.engine.session.session import Session
 from app.engine.session.unflushed import Unflushed
-from app.engine.workspace.daily_log import append_section, source_text
+from app.engine.workspace.daily_log import append_section, read_day, source_text
 from app.engine.workspace.files import read_text
 from app.engine.workspace.layout import Layout
 from app.engine.workspace.secrets import mask
@@ -43,6 +49,7 @@ T = TypeVar("T")
 WAIT_BEFORE_COMPACTION = 60.0  # seconds, with `flush_wait`
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=24)
+SMALLEST_SHARE = 0.1  # of what a window should hold; below it an overflow is an error
 KIND = "flush"
 
 
@@ -121,7 +128,10 @@ class MemoryFlushManager:
             return self._skip(session_id, str(error))
         if not admitted:
             return self._skip(session_id, "The flush trigger does not allow one now.")
-        return self.request(session_id, "end of call", upto)
+        job = self.request(session_id, "end of call", upto)
+        if job is None and self._config().flush_trigger.mode == "throttled":
+            await asyncio.to_thread(self._gate.release, "flush")
+        return job
 
     async def before_compaction(
         self, session_id: str, upto: str = "", *, wait: bool = False
@@ -145,9 +155,14 @@ class MemoryFlushManager:
         return self.request(session_id, "overflow", upto)
 
     def request(self, session_id: str, trigger: str, upto: str = "") -> JobInfo | None:
-        """Queue a flush whatever the gate says; None when memory is off or the queue is full."""
+        """Queue a flush whatever the gate says; None when memory is off or the queue is full.
+
+        One that waits already takes in all there is when it runs: it is returned instead.
+        """
         if not self._enabled():
             return None
+        if not upto and (waiting := self._jobs.find(KIND, session_id)) is not None:
+            return waiting
         payload = {"session": session_id, "to": upto}
         return self._jobs.enqueue(KIND, trigger, self.run, session_id=session_id, payload=payload)
 
@@ -184,8 +199,12 @@ class MemoryFlushManager:
                 self._paused(session_id)
                 self._say("failed", session_id, run, str(error), error.remedy)
                 raise
-            except BaseException:
-                self._say("failed", session_id, run, "It was cut off; nothing was lost.")
+            except asyncio.CancelledError:
+                self._say("failed", session_id, run, "It was cut off; nothing is lost.")
+                raise
+            except Exception as error:
+                self._paused(session_id)
+                self._say("failed", session_id, run, f"Something went wrong inside: {error}")
                 raise
             self._pauses.pop(session_id, None)
             detail = {"path": done.path, "bullets": done.bullets, "masked": list(done.masked)}
@@ -194,29 +213,68 @@ class MemoryFlushManager:
             await self._after()
         return done
 
-    async def _flush(self, session_id: str, run: str, job: JobContext | None, upto: str) -> Flushed:
+    async def _flush(
+        self, session_id: str, run: str, job: JobContext | None, upto: str, share: float = 1.0
+    ) -> Flushed:
+        """Flush in batches of `share` of what the curator takes at most."""
         access = await self._open(session_id)
-        found = _until(await access.do(Session.unflushed), upto)
+        found = _until(await self._fresh(access, session_id, run), upto)
         if found is None:
             return Flushed(session_id)
         curator = self._curator()
-        pieces = list(batches(found.messages, await curator.budget()))
+        budget = int(await curator.budget() * share)
+        pieces = await asyncio.to_thread(
+            lambda: list(batches(found.messages, budget, curator.size))
+        )
         done = Flushed(session_id, batches=len(pieces))
-        first = found.first
         for number, batch in enumerate(pieces, 1):
             if len(pieces) > 1 and job is not None:
                 job.progress(number - 1, len(pieces), "one batch after the other")
             references = await asyncio.to_thread(self._references)
             prompt = self._config().flush_prompt or read_resource("prompts/flush.md")
-            judged = await curator.flush(FlushTask(run, prompt, references, batch))
+            try:
+                judged = await curator.flush(FlushTask(run, prompt, references, batch))
+            except ContextOverflow:
+                if share < SMALLEST_SHARE:
+                    raise
+                # What was flushed is noted in the log already: the rest again, in smaller batches.
+                rest = await self._flush(session_id, run, job, upto, share / 2)
+                return _joined(done, rest)
+            first = found.first if number == 1 else batch.first
             last = found.last if number == len(pieces) else batch.last
             section = await self._write(session_id, run, judged, batch, first, last)
             if last:
-                await access.write(_note(first, last, section, run, self._layout, judged))
-                first = last
+                count = len(bullets(judged.text)) if section is not None else 0
+                await access.write(_note(first, last, section, run, self._layout, count))
             if section is not None:
                 done = _added(done, section, self._path(), judged)
         return done
+
+    async def _fresh(self, access: SessionAccess, session_id: str, run: str) -> Unflushed | None:
+        """What no flush has seen. A section that was written just before the program went away,
+        and never noted in the session, is noted now instead of being written twice."""
+        found = await access.do(Session.unflushed)
+        if found is None:
+            return None
+        section = await asyncio.to_thread(self._unnoted, session_id, found.first)
+        if section is None or not await access.do(lambda s: s.knows(section.last_entry)):
+            return found
+        count = len(bullets("\n".join(line.text for line in section.lines)))
+        first, last = section.first_entry, section.last_entry
+        await access.write(_note(first, last, section, section.run or run, self._layout, count))
+        return await access.do(Session.unflushed)
+
+    def _unnoted(self, session_id: str, first: str) -> DailySection | None:
+        today = self._clock().date()
+        for day in (today, today - timedelta(days=1)):
+            path = self._layout.daily(day)
+            if not path.is_file():
+                continue
+            for section in read_day(self._layout, self._layout.relative(path)).sections:
+                ours = section.session_id == session_id and section.kind == "flush"
+                if ours and section.first_entry == first and section.last_entry:
+                    return section
+        return None
 
     async def _write(
         self, session_id: str, run: str, judged: Judged, batch: Batch, first: str, last: str
@@ -237,7 +295,7 @@ class MemoryFlushManager:
             run=run,
             session=session_id,
             first=first,
-            last=last or last_entry(batch.messages[-1]),
+            last=last,  # "" for a piece of a message: it goes on in the next section
             origin=origin_of(judged.text, batch.messages),
         )
         path = self._path()
@@ -284,25 +342,6 @@ class MemoryFlushManager:
         self._bus.publish(said)
 
 
-def origin_of(text: str, messages: tuple[Message, ...]) -> str:
-    """Who said what these bullets say: user, model, tool, or mixed.
-
-    Each bullet counts for the role of the message that holds most of its words; a person's message
-    wins a tie with a model's, and a tool's wins over both only by holding more. Bullets that match
-    nothing count as mixed.
-    """
-    roles = {"user": "user", "assistant": "model", "tool": "tool"}
-    spoken = [(roles[m.role], words(m.content)) for m in messages if m.role in roles]
-    found: set[str] = set()
-    for bullet in bullets(text):
-        told = words(bullet.text)
-        best = max(
-            spoken, key=lambda one: (contained(told, one[1]), one[0] == "user"), default=None
-        )
-        found.add(best[0] if best is not None and contained(told, best[1]) > 0 else "mixed")
-    return found.pop() if len(found) == 1 else "mixed"
-
-
 def _until(found: Unflushed | None, upto: str) -> Unflushed | None:
     """The range up to the entry captured when the job was queued, where that is still in it."""
     if found is None:
@@ -315,9 +354,8 @@ def _until(found: Unflushed | None, upto: str) -> Unflushed | None:
 
 
 def _note(
-    first: str, last: str, section: DailySection | None, run: str, layout: Layout, judged: Judged
+    first: str, last: str, section: DailySection | None, run: str, layout: Layout, count: int
 ) -> Callable[[Session], object]:
-    count = len(bullets(judged.text)) if section is not None else 0
     path = layout.relative(layout.daily(section.when.date())) if section and section.when else ""
     reason = "" if section is not None else "Nothing was worth keeping."
     entry = Flush(from_=first, to=last, path=path, run=run, bullets=count, reason=reason)
@@ -330,6 +368,16 @@ def _added(done: Flushed, section: DailySection, path: str, judged: Judged) -> F
         bullets=done.bullets + len(bullets(judged.text)),
         path=path,
         masked=(*done.masked, *mask(judged.text).kinds),
+    )
+
+
+def _joined(done: Flushed, rest: Flushed) -> Flushed:
+    return structs.replace(
+        done,
+        bullets=done.bullets + rest.bullets,
+        path=rest.path or done.path,
+        masked=(*done.masked, *rest.masked),
+        batches=done.batches + rest.batches,
     )
 
 

@@ -9,12 +9,14 @@ a batch, in pieces of consecutive ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
 from msgspec import Struct
 
 from app.engine.llm.endpoint import Request, user
+from app.engine.memory.likeness import contained, words
+from app.engine.memory.outline import bullets
 from app.engine.records import Message
 
 ARGUMENT_CHARS = 500
@@ -50,6 +52,13 @@ def last_entry(message: Message) -> str:
     return f"{message.id}:use:{message.calls[-1].id}" if message.calls else message.id
 
 
+def first_entry(message: Message) -> str:
+    """The id of the first log entry of a message: its text, or its first call when it has none."""
+    if message.calls and not (message.content or message.reasoning or message.images):
+        return f"{message.id}:use:{message.calls[0].id}"
+    return message.id
+
+
 def render(message: Message) -> str:
     """One message as the model reads it; "" when it holds no text and no call."""
     lines: list[str] = []
@@ -70,8 +79,11 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[:limit] + "…"
 
 
-def batches(messages: Sequence[Message], budget: int) -> Iterator[Batch]:
-    """Split a range so that the text of each batch has at most `budget` characters.
+Size = Callable[[str], int]
+
+
+def batches(messages: Sequence[Message], budget: int, size_of: Size = len) -> Iterator[Batch]:
+    """Split a range so that the text of each batch has at most `budget` by `size_of` (tokens).
 
     A call and its results stay together where they fit.
     """
@@ -80,18 +92,19 @@ def batches(messages: Sequence[Message], budget: int) -> Iterator[Batch]:
     size = 0
     for unit in _units(messages):
         text = "\n".join(part for m in unit if (part := render(m)))
-        if held and size + len(text) > budget:
-            yield Batch("\n".join(texts), tuple(held), held[0].id, last_entry(held[-1]))
+        length = size_of(text)
+        if held and size + length > budget:
+            yield Batch("\n".join(texts), tuple(held), first_entry(held[0]), last_entry(held[-1]))
             texts, held, size = [], [], 0
-        if len(text) > budget:
-            yield from _pieces(text, unit, budget)
+        if length > budget:
+            yield from _pieces(text, unit, max(1, len(text) * budget // length))
             continue
         held += unit
         if text:
             texts.append(text)
-        size += len(text) + 1
+        size += length + 1
     if held:
-        yield Batch("\n".join(texts), tuple(held), held[0].id, last_entry(held[-1]))
+        yield Batch("\n".join(texts), tuple(held), first_entry(held[0]), last_entry(held[-1]))
 
 
 def _units(messages: Sequence[Message]) -> Iterator[list[Message]]:
@@ -106,7 +119,7 @@ def _units(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _pieces(text: str, unit: Sequence[Message], budget: int) -> Iterator[Batch]:
-    """A unit longer than a batch, cut where a line ends when there is one near."""
+    """A unit longer than a batch, in pieces of `budget` characters, cut at line ends near by."""
     at = 0
     while at < len(text):
         end = min(at + budget, len(text))
@@ -114,7 +127,7 @@ def _pieces(text: str, unit: Sequence[Message], budget: int) -> Iterator[Batch]:
             line = text.rfind("\n", at + budget // 2, end)
             end = line + 1 if line > 0 else end
         last = last_entry(unit[-1]) if end == len(text) else ""
-        yield Batch(text[at:end], tuple(unit), unit[0].id, last)
+        yield Batch(text[at:end], tuple(unit), first_entry(unit[0]), last)
         at = end
 
 
@@ -137,18 +150,40 @@ def build(prompt: str, references: References, conversation: str) -> Request:
     return Request(messages=(user("\n\n".join(parts), id="flush"),), system=prompt)
 
 
-def fitted(references: References, limit: int) -> References:
-    """The references within `limit` characters: of MEMORY.md its head, of the log its tail."""
-    share = max(0, limit // 2)
-    log = references.log if len(references.log) <= share else "…\n" + _tail(references.log, share)
-    left = max(0, limit - len(log))
-    curated = references.curated
-    if len(curated) > left:
-        curated = curated[:left].rpartition("\n")[0] + "\n…" if left else ""
+def fitted(references: References, limit: int, size_of: Size = len) -> References:
+    """The references within `limit` by `size_of`: of MEMORY.md its head, of the log its tail."""
+    log = _shortened(references.log, limit // 2, size_of, tail=True)
+    curated = _shortened(references.curated, limit - size_of(log), size_of, tail=False)
     return References(curated, log, references.log_path, references.today)
 
 
-def _tail(text: str, size: int) -> str:
-    if size <= 0:
+def _shortened(text: str, limit: int, size_of: Size, *, tail: bool) -> str:
+    """Whole lines of a text from its head or its tail, with a mark where it was cut."""
+    size = size_of(text)
+    if size <= limit:
+        return text
+    chars = len(text) * max(0, limit - 2) // size
+    if chars <= 0:
         return ""
-    return text[-size:].partition("\n")[2]
+    if tail:
+        return "…\n" + text[-chars:].partition("\n")[2]
+    return text[:chars].rpartition("\n")[0] + "\n…"
+
+
+def origin_of(text: str, messages: Sequence[Message]) -> str:
+    """Who said what these bullets say: user, model, tool, or mixed.
+
+    Each bullet counts for the role of the message that holds most of its words; a person's message
+    wins a tie with a model's, and a tool's wins over both only by holding more. Bullets that match
+    nothing count as mixed.
+    """
+    roles = {"user": "user", "assistant": "model", "tool": "tool"}
+    spoken = [(roles[m.role], words(m.content)) for m in messages if m.role in roles]
+    found: set[str] = set()
+    for bullet in bullets(text):
+        told = words(bullet.text)
+        best = max(
+            spoken, key=lambda one: (contained(told, one[1]), one[0] == "user"), default=None
+        )
+        found.add(best[0] if best is not None and contained(told, best[1]) > 0 else "mixed")
+    return found.pop() if len(found) == 1 else "mixed"

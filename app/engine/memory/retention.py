@@ -4,8 +4,8 @@ Daily logs named by a day strictly before today minus retention go to `memory/ar
 whose last record is older than retention go to the trash with view, side files and evicted results,
 and with them old runs and closed proposals. Age is that of the content, never of the file, except
 where a log holds no time at all (case B94). `preview` says what would happen and touches nothing.
-A retention of "never" keeps everything. Every move is written to `runs.jsonl` with its rule before
-it is done. Specification, section 12. Synchronous: call it in a thread.
+A retention of "never" keeps everything. Every move is written to `runs.jsonl` with its rule.
+Specification, section 12. Synchronous: call it in a thread.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ import msgspec
 from msgspec import Struct
 
 from app.engine.config import MemoryConfig
-from app.engine.errors import StorageError, Unreadable
+from app.engine.errors import Unreadable
 from app.engine.memory.journal import RunLog
 from app.engine.session.entries import BadLine, Eviction
 from app.engine.session.log import decode_line, raw_lines, raw_lines_backwards
-from app.engine.workspace.files import make_folder, read_bytes, sync_folder, try_lock
+from app.engine.workspace.archive import archive, expired
+from app.engine.workspace.files import read_bytes, try_lock
 from app.engine.workspace.layout import Layout, local_day, valid_session_id
 from app.engine.workspace.trash import Trash
 
@@ -77,11 +78,13 @@ class Retention:
         if kept is None:
             return []
         today = local_day(now, now.tzinfo)
+        if kept >= (today - date.min).days:
+            return []  # so long ago that nothing can be older
         rule = f"Daily logs older than {kept:g} days go to the archive."
         return [
-            RetentionItem("archive", self._layout.relative(path), rule, (today - day).days)
-            for day, path in sorted(_dated(self._layout.memory_dir))
-            if (today - day).days > kept
+            RetentionItem("archive", info.path, rule, (today - info.day).days)
+            for info in expired(self._layout, today=today, retention_days=int(kept))
+            if info.day is not None
         ]
 
     def due_sessions(
@@ -125,18 +128,10 @@ class Retention:
     def archive(self, item: RetentionItem, run: str, now: datetime) -> str:
         """Move one daily log to the archive; its new path. An existing name gets a number.
 
-        Raises `StorageError`; the file is then where it was.
+        Raises `StorageError`, `PathRefused`; the file is then where it was.
         """
-        source = self._layout.root / item.path
-        folder = self._layout.archive_dir
-        make_folder(folder)
-        target = _free(folder, source.stem, source.suffix)
-        new = self._layout.relative(target)
+        new = archive(self._layout, item.path)
         self._runs.record_move(run, now, "archive", item.path, new, item.rule)
-        try:
-            _move(source, target)
-        except OSError as error:
-            raise StorageError(f"{source.name} could not be archived.") from error
         return new
 
     def prune(self, items: list[RetentionItem], run: str, now: datetime) -> list[str]:
@@ -238,21 +233,6 @@ def _is_inside(path: str) -> bool:
     return len(parts) > 1 and own and not Path(path).is_absolute() and ".." not in parts
 
 
-def _dated(folder: Path) -> Iterator[tuple[date, Path]]:
-    """Regular files whose name is an ISO date and nothing more."""
-    try:
-        entries = list(folder.iterdir())
-    except OSError:
-        return
-    for path in entries:
-        if path.suffix != ".md" or len(path.stem) != 10 or path.is_symlink():
-            continue
-        with contextlib.suppress(ValueError):
-            day = date.fromisoformat(path.stem)
-            if day.isoformat() == path.stem and path.is_file():
-                yield day, path
-
-
 def _closed_when(path: Path) -> datetime | None:
     """When a proposal that can no longer be decided was made; None for all else."""
     if path.suffix != ".json" or path.is_symlink():
@@ -280,24 +260,3 @@ def _before(now: datetime, days: float | None) -> datetime | None:
         return None if days is None else now - timedelta(days=days)
     except OverflowError:
         return None  # so long ago that nothing can be older
-
-
-def _free(folder: Path, stem: str, suffix: str) -> Path:
-    target, n = folder / f"{stem}{suffix}", 2
-    while os.path.lexists(target):
-        target, n = folder / f"{stem}.{n}{suffix}", n + 1
-    return target
-
-
-def _move(source: Path, target: Path) -> None:
-    """Rename without ever replacing: a name that was taken meanwhile is an error."""
-    try:
-        os.link(source, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a disk without hard links
-        os.rename(source, target)
-    else:
-        os.unlink(source)
-    sync_folder(target.parent)
-    sync_folder(source.parent)

@@ -9,18 +9,20 @@ from pathlib import Path
 import pytest
 
 from app.engine.config import FlushTrigger, MemoryConfig
-from app.engine.errors import ModelUnavailable, StorageError
+from app.engine.context.tokens import Heuristic
+from app.engine.errors import ContextOverflow, ModelUnavailable, StorageError
 from app.engine.events import Activity, Bus
 from app.engine.jobs import JobQueue, MemoryJournal
 from app.engine.llm.endpoint import Answer, Request
 from app.engine.memory.curators import ExtractiveCurator, LlmCurator
-from app.engine.memory.flush import MemoryFlushManager, origin_of
+from app.engine.memory.flush import MemoryFlushManager
+from app.engine.memory.flush_request import origin_of
 from app.engine.memory.gate import Gate
 from app.engine.records import Message, ToolCall, Window
 from app.engine.session.entries import Flush
 from app.engine.session.session import Session
 from app.engine.session.store import SessionStore
-from app.engine.workspace.daily_log import read_day, section_text
+from app.engine.workspace.daily_log import append_section, read_day, section_text
 from app.engine.workspace.layout import Layout, ensure
 
 ZONE = timezone(timedelta(hours=2))
@@ -525,6 +527,83 @@ def test_a_custom_prompt_is_used_at_every_site(tmp_path: Path):
         assert [r.system for r in h.model.requests] == ["MY OWN PROMPT"] * 3
 
     drive(tmp_path, scenario, config={"flush_prompt": "MY OWN PROMPT"})
+
+
+def test_a_window_smaller_than_said_makes_smaller_batches(tmp_path: Path):
+    async def scenario(h: House):
+        h.session(*[m for n in range(30) for m in turn(n, f"<{n}> " + "word " * 60)])
+        job = await h.run()
+        assert job.state == "done"
+        assert len(h.model.requests) > 4
+        texts = [r.messages[0].content.split("## The conversation")[1] for r in h.model.requests]
+        for n in range(30):
+            assert sum(text.count(f"<{n}>") for text in texts[2:]) == 1
+
+    long = ContextOverflow("too long")
+    drive(tmp_path, scenario, long, long, "- a fact", window=8_192)
+
+
+def test_a_model_that_never_has_room_is_a_failure(tmp_path: Path):
+    async def scenario(h: House):
+        h.session(*turn(1))
+        assert (await h.run()).state == "failed"
+        assert len(h.model.requests) < 8
+
+    drive(tmp_path, scenario, ContextOverflow("too long"))
+
+
+def test_chinese_talk_fits_the_window_too(tmp_path: Path):
+    async def scenario(h: House):
+        h.session(
+            *[m for n in range(60) for m in turn(n, "我们决定把数据库迁移到新的服务器。" * 10)]
+        )
+        assert (await h.run()).state == "done"
+        for request in h.model.requests:
+            tokens = Heuristic().text(request.system + request.messages[0].content)
+            assert tokens < h.model.tokens * 3 / 4
+
+    drive(tmp_path, scenario, window=4_096)
+
+
+def test_a_section_that_was_never_noted_is_not_written_twice(tmp_path: Path):
+    """The program went away between the daily log and the session's log."""
+
+    async def scenario(h: House):
+        session = h.session(*turn(1))
+        append_section(
+            h.layout, kind="flush", text="- a fact", now=START, run="r-0", session="s-1",
+            first="u-1", last="a-1",
+        )  # fmt: skip
+        before = h.today().read_bytes()
+        assert (await h.run()).state == "skipped"
+        assert h.model.requests == []
+        assert h.today().read_bytes() == before
+        assert [(e.to, e.run, e.bullets) for e in flushes(session)] == [("a-1", "r-0", 1)]
+        for message in turn(2):
+            session.add(message)
+        assert (await h.run()).state == "done"
+        assert len(h.sections()) == 2
+
+    drive(tmp_path, scenario)
+
+
+def test_a_flush_that_waits_already_is_not_queued_twice(tmp_path: Path):
+    async def scenario(h: House):
+        h.session(*turn(1))
+        h.session(*turn(2), id="s-2")
+        h.model.hold = asyncio.Event()
+        h.flush.request("s-2", "keeps the queue busy")
+        await asyncio.sleep(0.02)
+        first = h.flush.request("s-1", "end of call")
+        again = h.flush.request("s-1", "before compaction")
+        assert first
+        assert again
+        assert first.id == again.id
+        h.model.hold.set()
+        assert await h.jobs.drain(5)
+        assert len(h.model.requests) == 2
+
+    drive(tmp_path, scenario)
 
 
 # ------------------------------------------------------------------ when it runs
