@@ -31,9 +31,10 @@ from app.engine.llm.endpoint import (
     WaitingDelta,
 )
 from app.engine.llm.failures import Kind, Verdict, chain, classify, classify_exception, from_body
+from app.engine.llm.patience import ended, waiting
 from app.engine.llm.request_body import less_output, request_body
 from app.engine.llm.stream import parse_object
-from app.engine.llm.truncation import TruncationWatch
+from app.engine.llm.truncation import TruncationWatch, half_of
 from app.engine.records import Window
 
 if TYPE_CHECKING:
@@ -207,19 +208,33 @@ class OpenAIEndpoint:
     def _finished(self, plan: _Plan, delta: Delta) -> Delta:
         if not isinstance(delta, Answer):
             return delta
+        checked = self._checked(plan, delta)
         if self._facts is not None and (
             self._facts.window is None or self._facts.window.source != "loaded"
         ):
             self._facts = None  # the model is loaded now, so its real window can be asked for
+        return checked
+
+    def _checked(self, plan: _Plan, delta: Answer) -> Answer:
+        """The answer, marked when the server seems to have cut the prompt."""
         if self._truncation is None or delta.usage is None:
             return delta
-        window = self.options.window or self._known_window()
+        window = self._known_window()
         sentence = self._truncation.seen(plan.request, delta.usage, window)
-        return replace(delta, truncated=sentence) if sentence else delta
+        if not sentence:
+            return delta
+        if not half_of(delta.usage.prompt, window):
+            # What was read is all that is certain of the window now.
+            self._learned = delta.usage.prompt + delta.usage.completion
+        return replace(delta, truncated=sentence)
 
     def _known_window(self) -> int:
-        facts = self._facts
-        return (facts.window.tokens if facts and facts.window else 0) or self._learned
+        """The window as far as it is known without asking, in tokens."""
+        probed = self._facts.window.tokens if self._facts and self._facts.window else 0
+        return (
+            self.options.window or probed or self._learned or self.options.known_window
+            or probe.default_window(self.base_url)
+        )  # fmt: skip
 
     # ------------------------------------------------------------------ one attempt
 
@@ -243,7 +258,7 @@ class OpenAIEndpoint:
         opening = asyncio.ensure_future(_called(_create(client, self._body(plan, stream=True))))
         response: Any = None
         try:
-            async with aclosing(_waiting(opening)) as waits:
+            async with aclosing(waiting(opening)) as waits:
                 async for wait in waits:
                     yield wait
             response = await opening
@@ -257,12 +272,12 @@ class OpenAIEndpoint:
                 coming = asyncio.ensure_future(_called(_next_chunk(chunks)))
                 try:
                     if not collector.began:
-                        async with aclosing(_waiting(coming)) as waits:
+                        async with aclosing(waiting(coming)) as waits:
                             async for wait in waits:
                                 yield wait
                     chunk = await coming
                 finally:
-                    await _ended(coming)
+                    await ended(coming)
                 if chunk is None:
                     break
                 self._check(chunk)
@@ -271,7 +286,7 @@ class OpenAIEndpoint:
             for delta in collector.end():
                 yield delta
         finally:
-            await _ended(opening)
+            await ended(opening)
             if response is not None:
                 await response.close()
 
@@ -366,25 +381,6 @@ async def _create(client: AsyncOpenAI, body: dict[str, Any]) -> Any:
 
 async def _next_chunk(chunks: AsyncIterator[Any]) -> Any:
     return await anext(chunks, None)
-
-
-async def _waiting(task: asyncio.Future[Any]) -> AsyncGenerator[WaitingDelta, None]:
-    """Say each second that nothing came yet, until the task is done."""
-    seconds = 0
-    while not task.done():
-        await asyncio.wait({task}, timeout=1.0)
-        if not task.done():
-            seconds += 1
-            yield WaitingDelta(f"waiting for the model · {seconds} s")
-
-
-async def _ended(task: asyncio.Future[Any]) -> None:
-    """Cancel a task that is no longer wanted and see it off."""
-    if not task.done():
-        task.cancel()
-        await asyncio.wait({task})
-    if task.done() and not task.cancelled():
-        task.exception()  # seen; whoever wanted the result has it
 
 
 def _json(raw: bytes) -> dict[str, Any]:

@@ -15,6 +15,11 @@ SHARE = 0.70  # reported below this share of our estimate: cut
 NEAR = 0.01  # how near a count must be to half the window
 
 
+def half_of(prompt: int, window: int) -> bool:
+    """Whether a count is about half a window: what a prompt is cut to by some servers."""
+    return abs(prompt - window / 2) <= max(2, NEAR * window)
+
+
 class TruncationWatch:
     """Watches one model. `estimate` is our own count of a request, in tokens.
 
@@ -44,7 +49,7 @@ class TruncationWatch:
         if usage.prompt < SHARE * expected:
             return f"The server read only {count}: it seems to cut long prompts."
         if window and expected > 0.6 * window:
-            if abs(usage.prompt - window / 2) <= max(2, NEAR * window):
+            if half_of(usage.prompt, window):
                 return f"The server read {count}, half of its window: it seems to cut prompts."
             if usage.completion and usage.prompt + usage.completion == window:
                 return f"Prompt and answer fill the server's window of {window:,} tokens exactly."

@@ -12,7 +12,7 @@ from keyring.errors import NoKeyringError
 from app.engine.llm.endpoint import Request, complete, user
 from app.engine.llm.keys import FROM_ENVIRONMENT, FROM_KEYRING, FROM_RUN, NO_KEY, Keys, origin_of
 from app.engine.llm.openai_endpoint import OpenAIEndpoint, Options
-from tests.helpers.fake_server import FakeServer, say
+from tests.helpers.fake_server import FakeServer, Reply, Seen, say
 
 LOCAL = "http://127.0.0.1:8080/v1"
 
@@ -164,3 +164,31 @@ def test_a_count_that_stays_while_the_context_grows_is_suspected() -> None:
 def test_another_tokenizer_is_not_a_cut_and_no_count_is_no_evidence() -> None:
     assert cut([1000, 1500, 2200], [1250, 1900, 2800], window=32_768) == ["", "", ""]
     assert cut([0], [6000]) == [""]
+
+
+@pytest.mark.case("SRV-12")
+def test_dropped_messages_show_in_the_count_and_teach_the_window() -> None:
+    def drops_the_oldest(seen: Seen) -> Reply:
+        kept = [seen.body["messages"][0], *seen.body["messages"][-2:]]
+        texts = [one["content"] for one in kept]
+        return say("I saw: " + " | ".join(t[:9] for t in texts), prompt=sum(map(len, texts)) // 4)
+
+    def estimate(request: Request) -> int:
+        return (len(request.system) + sum(len(m.content) for m in request.messages)) // 4
+
+    async def main() -> None:
+        async with FakeServer(drops_the_oldest) as server:
+            endpoint = OpenAIEndpoint(server.base_url, "m", estimate=estimate)
+            few = tuple(user(f"message {n} " + "word " * 400) for n in range(2))
+            many = tuple(user(f"message {n} " + "word " * 400) for n in range(12))
+            fine = await complete(endpoint, Request(few, system="rules"))
+            assert fine.truncated == ""
+            answer = await complete(endpoint, Request(many, system="rules"))
+            assert "message 0" not in answer.text
+            assert "seems to cut" in answer.truncated
+            window = await endpoint.window()
+            assert window.source == "learned"
+            assert window.tokens < 1100
+            await endpoint.close()
+
+    asyncio.run(main())
