@@ -88,7 +88,7 @@ class _Failed(Exception):
 
 
 class OpenAIEndpoint:
-    """One model of one server. `base_url` ends with /v1; `key` is this origin's own key or "".
+    """One model of one server; `key` is this origin's own key or "". No `model`: the loaded one.
     `where` names the server in sentences for people.
 
     `estimate` gives our own token count of a request; with it a silently cut prompt is noticed.
@@ -108,7 +108,7 @@ class OpenAIEndpoint:
         new_id: Callable[[], str] = lambda: f"call_{uuid.uuid4().hex[:24]}",
     ) -> None:
         self.options = options or Options()
-        self.base_url = base_url.rstrip("/")
+        self.base_url = probe.base_of(base_url)
         self.model = model
         self.name = name or model
         self.host = probe.host_of(base_url)
@@ -240,6 +240,7 @@ class OpenAIEndpoint:
 
     async def _attempt(self, plan: _Plan) -> AsyncGenerator[Delta, None]:
         client = await self._ready_client()
+        await self._choose_model()
         collector = Collector(self._new_id, self.options.text_calls, plan.request.tools)
         async with aclosing(self._streamed(client, plan, collector)) as deltas:
             async for delta in deltas:
@@ -320,6 +321,16 @@ class OpenAIEndpoint:
             output_field="max_completion_tokens" if self._openai_own else "max_tokens",
             extra_body=o.extra_body,
         )
+
+    async def _choose_model(self) -> None:
+        """Without a name: the model that is loaded, else the first of the server's list."""
+        if self.model:
+            return
+        facts = await probe.probe(self.base_url, "", self._key)
+        loaded = [one for one in facts.models if one.loaded]
+        for one in [*loaded, *facts.models][:1]:
+            self.model = one.id
+            self.name = self.name or one.id
 
     async def _ready_client(self) -> AsyncOpenAI:
         async with self._client_lock:

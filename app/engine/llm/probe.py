@@ -55,6 +55,15 @@ class ServerFacts(Struct, frozen=True):
     needs_key: bool = False
 
 
+def base_of(address: str) -> str:
+    """The base of an address as a person may write it.
+
+    A bare server gets `/v1`; what follows the base is taken off.
+    """
+    base = address.strip().rstrip("/").removesuffix("/chat/completions").removesuffix("/models")
+    return base if urlsplit(base).path.strip("/") else f"{base}/v1"
+
+
 def host_of(base_url: str) -> str:
     """Host and port of an address, without user names; for showing."""
     return urlsplit(base_url).netloc.rpartition("@")[2]
@@ -135,8 +144,8 @@ def _read(answer: Any, deadline: float) -> bytes:
 async def probe(
     base_url: str, model: str = "", key: str = "", patience: float = TIMEOUT
 ) -> ServerFacts:
-    """Ask a server who it is. `base_url` ends with /v1. Returns within `patience` seconds or so."""
-    base = base_url.rstrip("/")
+    """Ask a server who it is. Returns within `patience` seconds or so."""
+    base = base_of(base_url)
     root = base.removesuffix("/v1")
     questions: dict[str, tuple[str, Mapping[str, Any] | None]] = {
         "models": (f"{base}/models", None),

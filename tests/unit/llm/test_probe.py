@@ -11,7 +11,14 @@ import pytest
 
 from app.engine.llm.endpoint import Request, complete, user
 from app.engine.llm.openai_endpoint import OpenAIEndpoint, Options
-from app.engine.llm.probe import ServerFacts, default_window, find_servers, is_loopback, probe
+from app.engine.llm.probe import (
+    ServerFacts,
+    base_of,
+    default_window,
+    find_servers,
+    is_loopback,
+    probe,
+)
 from app.engine.records import Window
 from tests.helpers.fake_server import FakeServer, Reply, Seen, error, say
 
@@ -235,3 +242,28 @@ def test_what_counts_as_this_machine() -> None:
     assert not is_loopback("http://localhost.example.org/v1")
     assert default_window("http://192.168.1.5:8080/v1") == 4096
     assert default_window("https://api.example.org/v1") == 128_000
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["http://127.0.0.1:1", "http://127.0.0.1:1/", "http://127.0.0.1:1/v1/chat/completions"],
+)
+def test_an_address_may_be_written_loosely(written: str) -> None:
+    assert base_of(written) == "http://127.0.0.1:1/v1"
+    assert base_of("https://host/llm/v3") == "https://host/llm/v3"
+
+
+def test_without_a_name_the_loaded_model_answers() -> None:
+    async def main() -> None:
+        one = {"key": "asleep", "loaded_instances": []}
+        two = {"key": "awake", "loaded_instances": [{"config": {"context_length": 4096}}]}
+        routes = {"/api/v1/models": Reply(body={"models": [one, two]})}
+        async with FakeServer(say("hi"), routes=routes) as server:
+            endpoint = OpenAIEndpoint(f"http://{server.host}", "")
+            await complete(endpoint, Request((user("hi"),)))
+            assert server.requests[0].body["model"] == "awake"
+            assert endpoint.name == "awake"
+            assert await endpoint.window() == Window(4096, "loaded")
+            await endpoint.close()
+
+    asyncio.run(main())
