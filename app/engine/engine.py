@@ -51,6 +51,11 @@ class Engine:
         self.ask = Questions(rooms)
         self.do = Commands(rooms)
 
+    @property
+    def endpoints(self) -> Endpoints:
+        """The models this engine works with."""
+        return self._rooms.endpoints
+
     # ------------------------------------------------------------------ life
 
     @staticmethod
