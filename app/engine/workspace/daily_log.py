@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, unquote
 
+import msgspec
+
 from app.engine.errors import PathRefused, Unreadable
 from app.engine.records import DailyLine, DailySection, DayInfo, DayLog
 from app.engine.workspace.confine import inside, readable, write_target
@@ -26,6 +28,7 @@ from app.engine.workspace.secrets import mask
 
 _TITLES = {"flush": "Memory Flush", "save": "Memory Save"}
 _HEADING = re.compile(r"## Memory (Flush|Save) [—–-] (.*?)\r?")
+_ANY_HEADING = re.compile(r"^## Memory (?:Flush|Save) [—–-] ", re.M)
 _COMMENT = re.compile(r"<!-- palimpsest:(\w+)((?: [a-z]+=\S*)*) -->\r?")
 _ESCAPED = re.compile(r"\\*(## Memory (?:Flush|Save) [—–-] |<!-- palimpsest:)")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -186,8 +189,23 @@ def append_section(
     ]
     data = "\n".join(lines).encode()
     offset = append_durable(path, data)
-    whole = (read_bytes(path) or b"")[: offset + len(data)]
-    return parse(decode(whole, path.name).text)[-1]
+    before = (read_bytes(path) or b"")[:offset].decode()
+    return _placed(parse(data.decode())[0], before)
+
+
+def _placed(section: DailySection, before: str) -> DailySection:
+    """A section parsed by itself, as it stands after the text `before`."""
+    lines = before.count("\n")
+    first = _ANY_HEADING.search(before)
+    lead = bool(before[: first.start() if first else len(before)].strip("\ufeff \t\r\n"))
+    return msgspec.structs.replace(
+        section,
+        ordinal=len(_ANY_HEADING.findall(before)) + lead + 1,
+        line=section.line + lines,
+        lines=tuple(
+            msgspec.structs.replace(line, line=line.line + lines) for line in section.lines
+        ),
+    )
 
 
 # ---------------------------------------------------------------------------- reading

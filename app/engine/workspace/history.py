@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 import json
 import shutil
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -38,6 +37,8 @@ class History:
 
     def __init__(self, layout: Layout, *, sync: bool = True) -> None:
         self._path = layout.history
+        self._new = self._path.with_name("history-new.git")
+        self._old = self._path.with_name("history-old.git")
         self._sync = sync
 
     # ------------------------------------------------------------------ writing
@@ -86,13 +87,14 @@ class History:
         """Write the whole history anew with changed texts, and delete the old one (section 16).
 
         Numbers, times and trailers stay; object ids change. Returns how many versions changed.
-        A crash leaves either the old history or the new one.
+        A crash leaves the old history or the new one; a swap cut short is finished at the next
+        look. The caller holds the writer's lock.
         """
         old = self._open(create=False)
         if old is None:
             return 0
-        beside = self._path.with_name(f"history-{uuid.uuid4().hex}.git")
-        new = _init(str(beside))
+        shutil.rmtree(self._new, ignore_errors=True)  # of a run that was cut short
+        new = _init(str(self._new))
         changed = 0
         parents: list[Any] = []
         for commit in reversed(list(self._walk(old))):
@@ -105,10 +107,8 @@ class History:
             parents = [
                 self._write(new, text_now, kept_now, trailers, _when(commit, trailers), parents)
             ]
-        gone = self._path.with_name(f"gone-{uuid.uuid4().hex}.git")
-        self._path.rename(gone)
-        beside.rename(self._path)
-        shutil.rmtree(gone)
+        self._path.rename(self._old)
+        self._finish_swap()
         return changed
 
     def _write(
@@ -215,6 +215,7 @@ class History:
     def _open(self, *, create: bool) -> Any:
         """A repository object for this call; libgit2's are not for sharing between threads."""
         pygit2 = _pygit2(self._sync)
+        self._finish_swap()
         try:
             if self._path.exists():
                 return pygit2.Repository(str(self._path))
@@ -224,6 +225,14 @@ class History:
             return _init(str(self._path))
         except pygit2.GitError as error:
             raise StorageError("The history of MEMORY.md cannot be read.", _REMEDY) from error
+
+    def _finish_swap(self) -> None:
+        """After `_path` was renamed to `_old`: put the new one in its place, delete the old."""
+        if not self._old.exists():
+            return
+        if not self._path.exists():
+            self._new.rename(self._path)
+        shutil.rmtree(self._old)
 
     def _tip(self, repo: Any) -> Any:
         try:

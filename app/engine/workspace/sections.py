@@ -152,7 +152,7 @@ class SectionStates:
     # ------------------------------------------------------------------ reading
 
     def state(self, path: str, section: DailySection) -> SectionState:
-        """The state of a section of the file at `path`."""
+        """The recorded state of a section as it was found in the file at `path`."""
         self._refresh()
         return self._states.get(key_of(path, section), SectionState())
 

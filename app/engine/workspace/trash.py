@@ -20,7 +20,7 @@ from msgspec import Struct
 from app.engine.errors import PathRefused, StorageError
 from app.engine.workspace.confine import inside
 from app.engine.workspace.files import append_durable, make_folder, read_bytes, sync_folder
-from app.engine.workspace.layout import Layout
+from app.engine.workspace.layout import Layout, valid_session_id
 
 _MANIFEST = "manifest.jsonl"
 
@@ -132,7 +132,9 @@ class Trash:
         entries: list[Trashed] = []
         for line in data.split(b"\n"):
             with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
-                entries.append(msgspec.json.decode(line, type=Trashed))
+                item = msgspec.json.decode(line, type=Trashed)
+                if item.run == run and valid_session_id(run):
+                    entries.append(item)
         return entries
 
     def _rename(self, source: Path, target: Path) -> None:

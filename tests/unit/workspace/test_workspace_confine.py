@@ -69,6 +69,9 @@ def test_links_are_followed_only_inside_the_area(home: Path) -> None:
         with pytest.raises(PathRefused) as caught:
             readable(home, text, areas=MEMORY_AREAS)
         assert "secret" not in str(caught.value)
+    for text in ("memory/link.md", "memory/dirlink/secret.md", "memory/dirlink/new.md"):
+        with pytest.raises(PathRefused):
+            writable(home, text)
     assert readable(home, "memory/same.md", areas=MEMORY_AREAS).read_text() == "day"
     assert readable(home, "memory/up.md").read_text() == "notes"
 

@@ -125,6 +125,23 @@ def test_any_entries_come_back(tmp_path_factory: pytest.TempPathFactory, texts: 
     assert [section_text(section) for section in got] == [text for text in wanted if text]
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"",
+        b"\n\n",
+        b"\xef\xbb\xbf",
+        b"\xef\xbb\xbf# Notes\r\n- x",
+        b"- x\n\n## Memory Save - y\n- z",
+    ],
+)
+def test_what_append_tells_is_what_reading_finds(at: Layout, before: bytes) -> None:
+    at.daily(NOW.date()).write_bytes(before)
+    written = [append_section(at, kind="flush", text=f"- {n}\n\n- b", now=NOW) for n in range(3)]
+    assert at.daily(NOW.date()).read_bytes().startswith(before)
+    assert read_day(at, "memory/2026-06-02.md").sections[-3:] == tuple(written)
+
+
 def test_foreign_logs_are_cut_at_the_same_headings(at: Layout) -> None:
     at.daily(date(2026, 6, 1)).write_bytes(
         b"# Notes\r\n\r\nkept by hand\r\n\r\n## Memory Flush \xe2\x80\x94 2026-06-01T10:00:00Z\r\n"

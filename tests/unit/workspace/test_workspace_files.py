@@ -178,6 +178,21 @@ def test_a_file_moved_away_during_appends_loses_no_line(tmp_path: Path) -> None:
     assert [line.split(b" ")[0] for line in lines if line] == [b"a-%d" % n for n in range(100)]
 
 
+def test_an_append_that_waited_goes_to_the_file_of_that_name(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    append_durable(path, b"old\n")
+    held = try_lock(path)  # as a rewriter (forget) would hold it
+    assert held is not None
+    waiting = threading.Thread(target=append_durable, args=(path, b"new\n"))
+    waiting.start()
+    waiting.join(0.2)
+    assert waiting.is_alive()
+    write_atomic(path, b"rewritten\n")
+    held.release()
+    waiting.join(30)
+    assert path.read_bytes() == b"rewritten\nnew\n"
+
+
 # ---------------------------------------------------------------------------- locks
 
 

@@ -179,3 +179,25 @@ def test_a_forgotten_text_is_in_no_version_and_no_object(history: History, tmp_p
     assert all(secret.encode() not in repo.read(oid)[1] for oid in repo)
     assert [p.name for p in dot.glob("*.git")] == ["history.git"]
     assert history.commit("- d\n", cause="hand", when=WHEN).number == 4
+
+
+def test_a_rewrite_cut_short_is_finished_at_the_next_look(
+    history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.commit("- secret\n", cause="start", when=WHEN)
+    dot = tmp_path / "w" / ".palimpsest"
+
+    real = Path.rename
+
+    def rename(self: Path, target: Path) -> Path:
+        if self.name == "history-new.git":
+            raise KeyboardInterrupt
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    with pytest.raises(KeyboardInterrupt):
+        history.rewrite(lambda text: text.replace("secret", "gone"), lambda kept: kept)
+    monkeypatch.undo()
+    assert not (dot / "history.git").exists()
+    assert history.text(1) == "- gone\n"
+    assert [p.name for p in dot.glob("*.git")] == ["history.git"]

@@ -146,6 +146,18 @@ def test_a_failed_write_changes_nothing(
     assert writer.history.latest_text() == "# A\n"
 
 
+def test_without_a_readable_history_nothing_is_written(at: Layout, writer: MemoryWriter) -> None:
+    at.memory_md.write_text("# A\n")
+    at.history.write_text("not a repository")
+    for act in (
+        lambda: writer.write("# B\n", base_sha256=None, cause="hand", when=WHEN),
+        lambda: writer.save("- x", when=WHEN),
+    ):
+        with pytest.raises(StorageError):
+            act()
+    assert at.memory_md.read_text() == "# A\n"
+
+
 def test_models_and_tools_cannot_write_a_secret_but_a_person_can(
     at: Layout, writer: MemoryWriter
 ) -> None:

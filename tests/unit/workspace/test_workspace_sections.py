@@ -134,6 +134,8 @@ def test_a_section_leaves_the_queue_with_run_and_reason(at: Layout) -> None:
         ("rejected", "r-7", "You said no."),
         ("waiting", "", ""),
     ]
+    assert again.state(path, first).run == "r-7"
+    assert again.state(path, second).state == "waiting"
     again.set([key_of(path, first), key_of(path, second)], "waiting", when=NOW)
     assert texts(states) == ["- one", "- two"]
 
