@@ -32,6 +32,7 @@ from app.engine.workspace.daily_log import day_of, section_text, source_text
 from app.engine.workspace.sections import WaitingSection
 
 ANSWER_TOKENS = 2_048
+ALIKE = 93  # per cent of letters in common, in order
 NO_BUDGET = 1_000_000_000
 _HEURISTIC = Heuristic().text
 
@@ -181,31 +182,56 @@ def extractive_consolidation(current: str, sections: Sequence[WaitingSection]) -
     Nothing that is there is changed or moved. A day's heading (`## 2026-11-30`) is made when it is
     missing, before the block of saved lines; bullets join a heading that exists.
     """
-    known = [block.text for block in bullets(current)]
+    known = _Known(block.text for block in bullets(current))
     added: dict[str, list[str]] = {}
-    keys = {normal(text) for text in known}
     for found in sections:
         for line in _lines(found):
-            key = normal(line)
-            if not key or key in keys or any(same_fact(line, other) for other in known):
-                continue
-            keys.add(key)
-            known.append(line)
-            added.setdefault(_day(found), []).append(line)
+            if known.add(line):
+                added.setdefault(_day(found), []).append(line)
     text = current
     for day in sorted(added):
         text = _under_heading(text, day, added[day])
     return text
 
 
-def same_fact(one: str, other: str) -> bool:
-    """Whether two lines say the same but for a few letters; numbers, names and a "not" count."""
-    from rapidfuzz import fuzz
+class _Known:
+    """Lines that are there already, and whether another one says the same as one of them.
 
-    a, b = normal(one), normal(other)
-    if fuzz.ratio(a, b, score_cutoff=93) < 93:
-        return False
-    return specifics(one) == specifics(other) and _negations(a) == _negations(b)
+    The same but for a few letters counts as the same, unless a number, a name, a date or a "not"
+    differs: then it is another fact.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._keys: list[str] = []
+        self._lines: list[str] = []
+        self._exact: set[str] = set()
+        for line in lines:
+            self._put(line, normal(line))
+
+    def add(self, line: str) -> bool:
+        """Take a line in; False when it is blank or said already."""
+        key = normal(line)
+        if not key or key in self._exact or self._alike(line, key):
+            return False
+        self._put(line, key)
+        return True
+
+    def _put(self, line: str, key: str) -> None:
+        self._exact.add(key)
+        self._keys.append(key)
+        self._lines.append(line)
+
+    def _alike(self, line: str, key: str) -> bool:
+        from rapidfuzz import fuzz, process
+
+        near = process.extract(key, self._keys, scorer=fuzz.ratio, score_cutoff=ALIKE, limit=5)
+        if not near:
+            return False
+        own, without = specifics(line), _negations(key)
+        return any(
+            without == _negations(other) and own == specifics(self._lines[at])
+            for other, _, at in near
+        )
 
 
 _NEGATIONS = ("not", "no", "never", "n't", "without", "不", "没", "无", "别")

@@ -96,17 +96,17 @@ class Retention:
         if kept is None:
             return []
         rule = f"Sessions whose last record is older than {kept:g} days go to the trash."
-        items: list[RetentionItem] = []
-        for session_id, log in _session_logs(self._layout.sessions_dir):
-            if session_id in opened:
-                continue
-            age = now - last_record(log)
-            if _exceeds(age, kept):
-                items += [
-                    RetentionItem("prune", path, rule, age.days, session_id)
-                    for path in self._files_of(session_id, log)
-                ]
-        return items
+        due = {
+            session_id: (log, age)
+            for session_id, log in _session_logs(self._layout.sessions_dir)
+            if session_id not in opened and _exceeds(age := now - last_record(log), kept)
+        }
+        results = self._results(frozenset(due))
+        return [
+            RetentionItem("prune", path, rule, age.days, session_id)
+            for session_id, (log, age) in due.items()
+            for path in [*self._files_of(session_id, log), *results.get(session_id, ())]
+        ]
 
     def due_proposals(self, memory: MemoryConfig, now: datetime) -> list[RetentionItem]:
         """Closed proposals as old as a session that is pruned; open ones always stay."""
@@ -173,21 +173,29 @@ class Retention:
     # ------------------------------------------------------------------ inside
 
     def _files_of(self, session_id: str, log: Path) -> list[str]:
-        """The log first; then view, side files, and evicted results no other session names."""
-        folder = self._layout.sessions_dir
+        """The log first; then view and side files."""
         files = [log, self._layout.session_view(session_id)]
-        files += sorted(folder.glob(f"{session_id}.log.torn-*"))
-        found = [self._layout.relative(path) for path in files if path.exists()]
-        return found + [path for path in _evicted(log) if self._only_ours(path, log)]
+        files += sorted(self._layout.sessions_dir.glob(f"{session_id}.log.torn-*"))
+        return [self._layout.relative(path) for path in files if path.exists()]
 
-    def _only_ours(self, path: str, log: Path) -> bool:
-        if not (self._layout.root / path).is_file():
-            return False
-        name = path.rpartition("/")[2].encode()
-        for _, other in _session_logs(self._layout.sessions_dir):
-            if other != log and any(name in raw for _, raw, _ in raw_lines(other)):
-                return False
-        return True
+    def _results(self, due: Collection[str]) -> dict[str, list[str]]:
+        """Evicted results of these sessions that no session which stays names, by session."""
+        owner: dict[str, str] = {}
+        for session_id in sorted(due):
+            for path in _evicted(self._layout.session_log(session_id)):
+                if (self._layout.root / path).is_file():
+                    owner.setdefault(path, session_id)
+        folders = {path.rpartition("/")[0].encode() for path in owner}
+        for session_id, log in _session_logs(self._layout.sessions_dir) if owner else ():
+            if session_id in due:
+                continue
+            for _, raw, _ in raw_lines(log):
+                if any(folder in raw for folder in folders):
+                    owner = {p: s for p, s in owner.items() if p.encode() not in raw}
+        found: dict[str, list[str]] = {}
+        for path, session_id in owner.items():
+            found.setdefault(session_id, []).append(path)
+        return found
 
 
 def last_record(log: Path) -> datetime:

@@ -9,6 +9,7 @@ The rules would rather miss a fact than keep noise. Specification, section 10 ("
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.M)
@@ -18,7 +19,9 @@ _ABBREVIATION = re.compile(
 _END = re.compile(r"[.!?](?=[\s\"'”’)]|$)|[。！？；!?]+[”』」）]*")
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+")
-LONGEST = 400
+LONGEST = 400  # characters of a sentence
+HEAD, TAIL = 4_000, 1_000
+MOST = 20
 
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
 _MONTH = (
@@ -192,10 +195,17 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(
 
 
 def facts(text: str) -> list[str]:
-    """The sentences of one message of a person that are worth keeping, in order, as they stand."""
+    """The sentences of one message of a person that are worth keeping, in order, as they stand.
+
+    Of a long message only its beginning and its end are looked at, and never more than `MOST` are
+    kept: what is pasted in between is a document, not what the person says.
+    """
+    if len(text) > HEAD + TAIL:
+        text = text[:HEAD].rpartition("\n")[0] + "\n" + text[-TAIL:].partition("\n")[2]
     if _FORGET.search(text):
         return []
-    return [sentence for sentence in sentences(text) if is_fact(sentence)]
+    found = (sentence for sentence in sentences(text) if is_fact(sentence))
+    return list(islice(found, MOST))
 
 
 def sentences(text: str) -> list[str]:

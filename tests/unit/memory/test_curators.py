@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from app.engine.memory.curators import (
     LlmCurator,
     extractive_consolidation,
     extractive_flush,
-    same_fact,
 )
 from app.engine.memory.flush_request import Batch, References
 from app.engine.memory.sentences import facts, is_fact
@@ -283,17 +283,37 @@ def test_foreign_notes_give_only_their_bullets(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("there", "new", "same"),
     [
         ("Ines prefers answers in Portuguese", "Ines prefers answers in Portuguese.", True),
         ("Release 4.2 is frozen until 2026-06-10", "Release 4.2 is frozen until 2026-06-12", False),
-        (
-            "Ines does like the taste of green tea",
-            "Ines does not like the taste of green tea",
-            False,
-        ),
+        ("Ines does like the taste of tea", "Ines does not like the taste of tea", False),
+        ("用户喜欢每天早上喝一杯绿茶", "用户不喜欢每天早上喝一杯绿茶", False),
         ("Tom owns the index", "Zoë owns the importer", False),
     ],
 )
-def test_nearly_the_same_line_is_the_same_fact_unless_a_specific_differs(one, other, same):
-    assert same_fact(one, other) is same
+def test_nearly_the_same_line_is_said_already_unless_a_specific_differs(
+    tmp_path: Path, there: str, new: str, same: bool
+):
+    _, states = waiting(tmp_path, (date(2026, 6, 2), f"- {new}"))
+    made = extractive_consolidation(f"- {there}\n", states.waiting())
+    assert (new in made.replace(there, "", 1)) is not same
+
+
+def test_many_lines_take_no_longer_than_they_must(tmp_path: Path):
+    text = "\n".join(f"- fact number {n} is about topic {n * 7}" for n in range(600))
+    _, states = waiting(tmp_path, (date(2026, 6, 2), text))
+    current = "\n".join(f"- older fact {n} about subject {n * 3}" for n in range(600))
+    begin = time.monotonic()
+    made = extractive_consolidation(current, states.waiting())
+    assert time.monotonic() - begin < 10
+    assert made.count("fact number") == 600
+
+
+def test_of_a_pasted_document_only_the_edges_count():
+    paste = "\n".join(f"We decided on {n} May." for n in range(1, 5_000))
+    text = f"I live in Porto.\n{paste}\nI prefer tea."
+    kept = facts(text)
+    assert kept[0] == "I live in Porto."
+    assert len(kept) <= 20
+    assert facts("word " * 200_000) == []
