@@ -16,15 +16,14 @@ from app.engine.records import Message, Usage
 from app.engine.session import entries as e
 from app.engine.session.messages import (
     call_of,
+    interrupted_result,
     owner,
     result_message,
+    summary_message,
     text_message,
     unpack,
 )
 from app.engine.session.state import Counters, OpenCall, State
-
-INTERRUPTED = "Interrupted: this call was stopped before it gave a result."
-SUMMARY_NAME = "__compaction_summary__"
 
 
 class Fold:
@@ -51,6 +50,7 @@ class Fold:
         self.cursor = ""
         self.root = ""  # the cursor before the first message of the present context
         self.compactions = 0
+        self.resets = 0
         self._counts: dict[str, int] = {}
         self._messages: list[Message] = []
         self._where: dict[str, int] = {}
@@ -99,7 +99,7 @@ class Fold:
 
     @property
     def counters(self) -> Counters:
-        return Counters(compactions=self.compactions, **self._counts)
+        return Counters(compactions=self.compactions, resets=self.resets, **self._counts)
 
     @property
     def usage(self) -> Usage:
@@ -349,7 +349,7 @@ class Fold:
         self.model = entry.model
 
     def _reset(self, entry: e.Reset) -> None:
-        self._count("resets")
+        self.resets += 1
         self.root = self.cursor
         self.compactions = 0
         self.summaries.clear()
@@ -405,28 +405,6 @@ def _joined(first: str, second: str) -> str:
     if not second or second == first:
         return first
     return f"{first}\n{second}" if first else second
-
-
-def interrupted_result(call_id: str, name: str, by: str) -> Message:
-    """What stands in place of a result that will never come."""
-    return Message(
-        id=f"{by}:interrupted:{call_id}",
-        role="tool",
-        content=INTERRUPTED,
-        name=name,
-        call_id=call_id,
-        origin="interrupted",
-        is_error=True,
-    )
-
-
-def summary_message(entry: e.Summary) -> Message:
-    """The message a summary stands for; other writers give the text alone."""
-    if entry.message is not None:
-        return unpack(entry.message)
-    return Message(
-        id=entry.id, role="user", content=entry.summary, name=SUMMARY_NAME, origin="summary"
-    )
 
 
 def replay(entries: Iterable[e.Entry | e.BadLine]) -> Fold:

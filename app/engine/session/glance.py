@@ -6,6 +6,7 @@ earlier glance gives what looking at the whole log gives.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -45,9 +46,12 @@ class Glance(Struct, frozen=True, rename="camel"):
     failed: bool = False
 
 
-def look(path: Path, known: Glance | None = None) -> Glance:
-    """A glance at a log, going on from `known` when the log only grew since. Blocks."""
-    stat = path.stat()
+def look(path: Path, known: Glance | None = None, stat: os.stat_result | None = None) -> Glance:
+    """A glance at a log, going on from `known` when the log only grew since. Blocks.
+
+    `stat` is that of the file, where the caller has it already.
+    """
+    stat = stat or path.stat()
     size, mtime = stat.st_size, stat.st_mtime_ns
     if known is not None and not known.failed and (known.size, known.mtime) == (size, mtime):
         return known

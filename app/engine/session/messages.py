@@ -19,6 +19,7 @@ from app.engine.session.entries import (
     BadLine,
     Entry,
     MessageEntry,
+    Summary,
     SyntheticMessage,
     ToolResult,
     ToolUse,
@@ -28,6 +29,8 @@ from app.engine.workspace.files import well_formed
 USE = ":use:"
 RESULT = ":result:"
 TEXT = ("text",)
+INTERRUPTED = "Interrupted: this call was stopped before it gave a result."
+SUMMARY_NAME = "__compaction_summary__"
 _ROLES: dict[str, Role] = {
     "USER": "user", "ASSISTANT": "assistant", "TOOL": "tool", "SYSTEM": "system",
 }  # fmt: skip
@@ -234,4 +237,26 @@ def same(known: Message, offered: Message) -> bool:
         and known.content == offered.content
         and [(c.id, c.name) for c in known.calls] == [(c.id, c.name) for c in offered.calls]
         and (not offered.call_id or known.call_id == offered.call_id)
+    )
+
+
+def interrupted_result(call_id: str, name: str, by: str) -> Message:
+    """What stands in place of a result that will never come."""
+    return Message(
+        id=f"{by}:interrupted:{call_id}",
+        role="tool",
+        content=INTERRUPTED,
+        name=name,
+        call_id=call_id,
+        origin="interrupted",
+        is_error=True,
+    )
+
+
+def summary_message(entry: Summary) -> Message:
+    """The message a summary stands for; other writers give the text alone."""
+    if entry.message is not None:
+        return unpack(entry.message)
+    return Message(
+        id=entry.id, role="user", content=entry.summary, name=SUMMARY_NAME, origin="summary"
     )

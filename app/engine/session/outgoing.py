@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from app.engine.records import Message, ToolCall
-from app.engine.session.fold import interrupted_result
+from app.engine.session.messages import interrupted_result
 
 NO_OUTPUT = "(no output)"
 
@@ -63,3 +63,10 @@ def _spoken(result: Message) -> Message:
     if result.content.strip() or result.images:
         return result
     return msgspec.structs.replace(result, content=NO_OUTPUT)
+
+
+def parts_a_pair(leaving: Sequence[Message], rest: Sequence[Message]) -> bool:
+    """Whether a cut between the two would leave a result without its call."""
+    asked = {c.id for m in leaving for c in m.calls}
+    again = {c.id for m in rest for c in m.calls}
+    return any(m.role == "tool" and m.call_id in asked - again for m in rest)

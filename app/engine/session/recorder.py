@@ -142,7 +142,7 @@ class Recorder:
             return
         self._advance(line)
         self.fold.apply(entry)
-        place = Place(line.offset, entry.seq, entry.timestamp, self.fold.counters.resets)
+        place = Place(line.offset, entry.seq, entry.timestamp, self.fold.resets)
         for some_id in _ids(entry):
             self._places.setdefault(some_id, place)
 

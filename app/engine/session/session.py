@@ -28,7 +28,7 @@ from app.engine.session.messages import (
     same,
     tidy,
 )
-from app.engine.session.outgoing import outgoing
+from app.engine.session.outgoing import outgoing, parts_a_pair
 from app.engine.session.recorder import Kit, Recorder
 from app.engine.session.snapshot import CompactionSessionState
 from app.engine.session.state import Counters, OpenCall, State
@@ -218,7 +218,7 @@ class Session:
     def _named(self, message: Message, cursor: str) -> Message:
         name = entry_id(message.id or derived_id(cursor, message), message)
         place = self._record.place(name)
-        resets = self.fold.counters.resets
+        resets = self.fold.resets
         if place is not None and place.epoch < resets:  # said again after a reset
             name = f"{name}:r{resets}"
         return msgspec.structs.replace(message, id=name)
@@ -227,7 +227,11 @@ class Session:
 
     def append(self, entry: e.Entry) -> e.Entry:
         """Append any entry; id, parent, time and number are filled in where it has none."""
-        return self._record.commit(self._record.begin(), [entry])[-1]
+        return self.extend([entry])[-1]
+
+    def extend(self, entries: Sequence[e.Entry]) -> list[e.Entry]:
+        """Append several at once, all or none (an import); they may bring their own times."""
+        return self._record.commit(self._record.begin(), entries)[-len(entries) :]
 
     def interrupt(self, reason: str) -> e.Entry:
         """Close all open calls with "interrupted" results."""
@@ -276,7 +280,8 @@ class Session:
         if not leaving or [m.id for m in there] != leaving:
             return None
         rest = self.fold.messages(start + len(leaving))
-        _refuse_parting(there, rest)
+        if parts_a_pair(there, rest):
+            raise ValueError("a compaction must not part a call from its result")
         put = e.Summary(
             id=self._record.kit.new_id(),
             summary=summary,
@@ -400,10 +405,3 @@ class Session:
     def _write_view(self) -> None:
         if self._view is not None and not self._record.empty:
             self._view.write(self.fold, self._record.stamp)
-
-
-def _refuse_parting(leaving: Sequence[Message], rest: Sequence[Message]) -> None:
-    asked = {c.id for m in leaving for c in m.calls}
-    again = {c.id for m in rest for c in m.calls}
-    if any(m.role == "tool" and m.call_id in asked - again for m in rest):
-        raise ValueError("a compaction must not part a call from its result")

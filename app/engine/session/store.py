@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -74,11 +74,9 @@ class SessionStore:
         stored = self._stored_glances() if self._glances is None else self._glances
         known, intact = ({}, False) if stored is None else (stored, True)
         found: dict[str, Glance] = {}
-        for session_id in self._ids():
+        for session_id, path, stat in self._logs():
             with contextlib.suppress(FileNotFoundError):  # moved away meanwhile
-                found[session_id] = look(
-                    self._layout.session_log(session_id), known.get(session_id)
-                )
+                found[session_id] = look(path, known.get(session_id), stat)
         changed = not intact or found != known
         self._glances = found
         if changed and not self._read_only:
@@ -86,13 +84,16 @@ class SessionStore:
                 self._save(found, gone=known.keys() - found.keys())
         return found
 
-    def _ids(self) -> list[str]:
+    def _logs(self) -> Iterator[tuple[str, Path, os.stat_result]]:
         try:
-            names = os.listdir(self._layout.sessions_dir)
+            with os.scandir(self._layout.sessions_dir) as entries:
+                for entry in entries:
+                    session_id = entry.name.removesuffix(LOG_SUFFIX)
+                    if session_id != entry.name and valid_session_id(session_id):
+                        with contextlib.suppress(FileNotFoundError):
+                            yield session_id, Path(entry.path), entry.stat()
         except OSError:
-            return []
-        ids = (n.removesuffix(LOG_SUFFIX) for n in names if n.endswith(LOG_SUFFIX))
-        return [i for i in ids if valid_session_id(i)]
+            return
 
     # ------------------------------------------------------------------ sessions.json
 

@@ -13,8 +13,7 @@ import msgspec
 
 from app.engine.records import TEXT_LIMIT, ItemKind, TranscriptItem
 from app.engine.session import entries as e
-from app.engine.session.fold import INTERRUPTED
-from app.engine.session.messages import call_of, owner, role_of
+from app.engine.session.messages import INTERRUPTED, call_of, owner, role_of
 from app.engine.session.text import cut_text
 
 

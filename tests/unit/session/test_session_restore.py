@@ -155,6 +155,19 @@ def test_compactions_come_back_with_count_and_summaries(tmp_path: Path) -> None:
     assert [n["number"] for n in of_type(log_path(tmp_path), "compaction")] == [1, 2]
 
 
+@pytest.mark.case("MOT-46")
+def test_a_compaction_is_one_entry_with_its_summary_beside_it(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("a"))
+    session.add(bot("b"))
+    session.commit_compaction(summary="told", message=summary(), covered=ids(session, 2))
+    (entry,) = of_type(log_path(tmp_path), "compaction")
+    (beside,) = of_type(log_path(tmp_path), "summary")
+    assert (entry["number"], len(entry["covered"])) == (1, 2)
+    assert (entry["summaryEntryId"], beside["summary"]) == (beside["id"], "told")
+    assert entry["parentId"] == beside["id"]
+
+
 @pytest.mark.case("MOT-69")
 def test_a_restored_session_goes_on_in_the_same_log(tmp_path: Path) -> None:
     session = new(tmp_path)
@@ -502,7 +515,7 @@ class Life:
 
 @pytest.mark.case("MOT-81")
 @settings(max_examples=120, deadline=None)
-@given(steps=st.lists(STEPS, max_size=25), data=st.data())
+@given(steps=st.lists(STEPS, min_size=8, max_size=30), data=st.data())
 def test_restored_equals_live_whatever_happened(
     steps: list[tuple[str, Any]], data: st.DataObject
 ) -> None:

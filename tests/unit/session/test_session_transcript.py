@@ -160,6 +160,7 @@ def test_a_page_of_a_log_in_memory() -> None:
 
 STEPS = st.lists(
     st.sampled_from(["user", "bot", "calls", "result", "compact", "evict", "bad", "usage", "mark"]),
+    min_size=12,
     max_size=40,
 )
 
