@@ -14,6 +14,7 @@ import msgspec
 
 from app.engine.records import Message, Usage
 from app.engine.session import entries as e
+from app.engine.session.messages import SUMMARY_NAME as SUMMARY_NAME  # others look for it here
 from app.engine.session.messages import (
     call_of,
     interrupted_result,
