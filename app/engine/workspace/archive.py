@@ -1,7 +1,8 @@
 """Old daily logs move to `memory/archive/`, unchanged, and can be brought back.
 
 Idea: the name decides, never the file's time (a backup or a sync changes those): an ISO date
-strictly before today minus the retention. Invariant: no file is ever lost to one of the same name.
+strictly before today minus the retention. Invariants: no file is ever lost to one of the same
+name, and sections keep their states under a new one.
 Specification, section 12; cases MNT-1, MNT-2, MNT-8.
 """
 
@@ -17,6 +18,7 @@ from app.engine.workspace.confine import readable
 from app.engine.workspace.daily_log import list_days
 from app.engine.workspace.files import lock, make_folder, sync_folder
 from app.engine.workspace.layout import Layout
+from app.engine.workspace.sections import record_move
 
 
 def expired(layout: Layout, *, today: date, retention_days: int) -> list[DayInfo]:
@@ -56,6 +58,7 @@ def _move(layout: Layout, path: str, folder: Path) -> str:
         while os.path.lexists(target):
             target = folder / f"{source.stem}-{number}{source.suffix}"
             number += 1
+        record_move(layout, path, layout.relative(target))
         try:
             source.rename(target)
             sync_folder(folder)

@@ -119,6 +119,13 @@ def key_of(path: str, section: DailySection) -> SectionKey:
     return SectionKey(Path(path).name, section.ordinal, section.hash)
 
 
+def record_move(layout: Layout, old_path: str, new_path: str) -> None:
+    """A file is about to get another name: its states go with it. Raises `StorageError`."""
+    old, new = Path(old_path).name, Path(new_path).name
+    if old != new and layout.sections.exists():
+        append_durable(layout.sections, msgspec.json.encode(_Moved(old, new)) + b"\n")
+
+
 class SectionStates:
     """The states of one workspace. Synchronous; reads what other processes added before answering.
 
@@ -200,10 +207,8 @@ class SectionStates:
             append_durable(self._path, data)
 
     def moved(self, old_path: str, new_path: str) -> None:
-        """A file got another name (archive with a number): its states go with it."""
-        old, new = Path(old_path).name, Path(new_path).name
-        if old != new:
-            append_durable(self._path, msgspec.json.encode(_Moved(old, new)) + b"\n")
+        """As `record_move`; harmless after `archive`, which has done it already."""
+        record_move(self._layout, old_path, new_path)
 
     # ------------------------------------------------------------------ inside
 
@@ -255,7 +260,7 @@ class SectionStates:
             return
         try:
             if line.startswith(b'{"moved"'):
-                self._rename(_decode_moved(line))
+                self._copy(_decode_moved(line))
                 return
             record = _decode_record(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -264,9 +269,10 @@ class SectionStates:
         key = SectionKey(record.file, record.ordinal, record.hash)
         self._states[key] = SectionState(record.state, record.run, record.reason)
 
-    def _rename(self, move: _Moved) -> None:
+    def _copy(self, move: _Moved) -> None:
+        # A copy: a file of the old name may lie in the archive already, and keeps its states.
         for key in [k for k in self._states if k.file == move.moved]:
-            self._states[SectionKey(move.to, key.ordinal, key.hash)] = self._states.pop(key)
+            self._states[SectionKey(move.to, key.ordinal, key.hash)] = self._states[key]
 
 
 def _record(key: SectionKey, state: SectionState, when: datetime) -> bytes:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.records import DailySection
+from app.engine.workspace.archive import archive
 from app.engine.workspace.daily_log import append_section, read_day, section_text
 from app.engine.workspace.layout import Layout, ensure
 from app.engine.workspace.sections import (
@@ -164,13 +165,23 @@ def test_archived_sections_keep_their_state(at: Layout) -> None:
     put(at, date(2026, 6, 1), "- waits")
     states = SectionStates(at, when=NOW)
     states.set([key_of("memory/2026-06-01.md", one)], "merged", when=NOW)
-    at.archive_dir.mkdir()
-    at.daily(date(2026, 6, 1)).rename(at.archive_dir / "2026-06-01.md")
+    assert archive(at, "memory/2026-06-01.md") == "memory/archive/2026-06-01.md"
     assert texts(states) == ["- waits"]
-    (at.archive_dir / "2026-06-01.md").rename(at.archive_dir / "2026-06-01-2.md")
-    states.moved("memory/2026-06-01.md", "memory/archive/2026-06-01-2.md")
-    assert [found.path for found in states.waiting()] == ["memory/archive/2026-06-01-2.md"]
+    again = put(at, date(2026, 6, 1), "- merged later")
+    states.set([key_of("memory/2026-06-01.md", again)], "merged", when=NOW)
+    assert archive(at, "memory/2026-06-01.md") == "memory/archive/2026-06-01-2.md"
+    assert texts(states) == ["- waits"]
     assert texts(SectionStates(at, when=NOW)) == ["- waits"]
+    assert len(states.known("merged")) == 2
+
+
+def test_an_archive_before_the_first_opening_begins_no_states(at: Layout) -> None:
+    put(at, date(2026, 6, 1), "- a")
+    archive(at, "memory/2026-06-01.md")
+    put(at, date(2026, 6, 1), "- b", MARK - timedelta(days=1))
+    write_watermark(at, MARK)
+    archive(at, "memory/2026-06-01.md")
+    assert texts(SectionStates(at, when=NOW)) == ["- a"]
 
 
 def test_torn_and_foreign_lines_are_passed_over(at: Layout) -> None:
