@@ -92,9 +92,10 @@ class Session:
         """
         made = cls(session_id, log, kit)
         made._record.catch_up()
-        if made._record.empty:
+        if log.size() == 0:
             raise SessionNotFound(f"There is no session {session_id!r}.")
-        if any(v is not None for v in (strategy, config, model)):
+        # A log whose first line was torn has nothing in it yet: it is opened like a new one.
+        if made._record.empty or any(v is not None for v in (strategy, config, model)):
             made._record.wait(
                 e.SessionOpen(
                     session_id=session_id,

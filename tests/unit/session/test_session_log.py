@@ -311,3 +311,13 @@ def test_fsync_follows_the_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         counts[setting] = (bool(early), len(synced) > early)
         session.close()
     assert counts == {"always": (True, False), "per_turn": (False, True), "never": (False, False)}
+
+
+def test_a_log_with_nothing_but_a_torn_line_can_be_opened(tmp_path: Path) -> None:
+    path = log_path(tmp_path)
+    path.write_bytes(b'{"v":1,"seq":1,"type":"session_o')
+    session = load(tmp_path)
+    assert session.context == ()
+    session.add(user("one", "m1"))
+    assert [n["type"] for n in lines(path)] == ["recovery", "session_open", "message"]
+    assert load(tmp_path).state == session.state
