@@ -14,13 +14,10 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
-import msgspec
-from msgspec import Struct
-
 from app.engine.errors import BaseChanged, UserError
 from app.engine.memory import provenance
-from app.engine.memory.diff import Difference, difference
-from app.engine.memory.outline import bullet_key, bullets, lines_of, normal
+from app.engine.memory.diff import difference
+from app.engine.memory.outline import lines_of, normal
 from app.engine.memory.proposals import (
     OPEN,
     Input,
@@ -30,35 +27,24 @@ from app.engine.memory.proposals import (
     Stored,
     info_of,
 )
-from app.engine.memory.review import Merged, accept_all, carried, marked, merge, resolved
+from app.engine.memory.review import accept_all, resolved
 from app.engine.memory.review import preview as preview_of
 from app.engine.memory.settling import Settling, bullets_in, facts_of, traced, with_edits
+from app.engine.memory.views import View, Views, marked_difference, sourced
 from app.engine.records import Applied, Change, Decision, Preview, Proposal, Version
 from app.engine.workspace.files import digest, encode, lock
 from app.engine.workspace.layout import Layout
-from app.engine.workspace.memory_file import MemoryFile, MemoryWriter
+from app.engine.workspace.memory_file import MemoryWriter
 from app.engine.workspace.secrets import mask
 from app.engine.workspace.sections import SectionStates
 
+SAVED = "tool"  # the curator of a proposal that `memory_save` made
 BY_PERSON = "decided by a person"
 BY_POLICY = "applied by policy"
 _TRIES = 5
 
-
 Reindex = Callable[[str], None]
 """Brings one file of the workspace up to date in the search index; blocks."""
-
-
-def _no_index(path: str) -> None:
-    """Without an index there is nothing to do."""
-    del path
-
-
-class View(Struct, frozen=True):
-    """A proposal on top of the file as it is, and the decisions that lie between."""
-
-    stored: Stored
-    diff: Difference
 
 
 class Review:
@@ -75,26 +61,25 @@ class Review:
     ) -> None:
         self._layout = layout
         self._writer = writer
-        self._states = states
-        self.store = self._store = store
-        self.refused = self._refused = refused
+        self.store = store
+        self.refused = refused
         self._settling = Settling(layout, states)
-        self._reindex: Reindex = reindex or _no_index
-        self._seen: dict[str, View] = {}
+        self._reindex = reindex
+        self._views = Views(writer)
 
     # ------------------------------------------------------------------ looking
 
     def show(self, proposal_id: str) -> Proposal:
         """One proposal on top of the file as it is now; writes nothing."""
-        view = self._look(self._store.load(proposal_id))
-        self._seen[proposal_id] = view
+        view = self._views.look(self.store.load(proposal_id))
+        self._views.seen(view)
         stored = view.stored
         return Proposal(
             info=info_of(stored),
             base=stored.base,
             candidate=stored.candidate,
             checks=stored.checks,
-            changes=tuple(self._sourced(stored, c) for c in view.diff.changes),
+            changes=tuple(sourced(stored, c) for c in view.diff.changes),
             decisions=stored.decisions,
             raw=stored.raw,
             base_changed=stored.rebased,
@@ -103,56 +88,10 @@ class Review:
 
     def preview(self, proposal_id: str, decisions: Sequence[Decision]) -> Preview:
         """What applying these decisions would write now; they are on the changes last shown."""
-        stored = self._store.load(proposal_id)
-        view, taken = self._translated(stored, decisions)
+        stored = self.store.load(proposal_id)
+        view, taken = self._views.translated(stored, decisions)
         now = self._writer.read().text if stored.state in OPEN else view.stored.base
         return preview_of(now, view.diff, taken)
-
-    def _look(self, stored: Stored) -> View:
-        """`stored` moved onto the file now; a closed one as it was."""
-        now = self._writer.read()
-        if stored.state not in OPEN or now.state == "unreadable":
-            return View(stored, difference(stored.base, stored.candidate))
-        if now.sha256 == stored.base_sha256:
-            return View(stored, self._diff(stored))
-        return self._moved(stored, now)
-
-    def _diff(self, stored: Stored) -> Difference:
-        merged = Merged(stored.candidate, frozenset(stored.ours), frozenset(stored.result))
-        return marked(difference(stored.base, stored.candidate), merged)
-
-    def _moved(self, stored: Stored, now: MemoryFile) -> View:
-        merged = merge(stored.base, stored.candidate, now.text)
-        moved = msgspec.structs.replace(
-            stored,
-            base=now.text,
-            base_sha256=now.sha256,
-            candidate=merged.text,
-            ours=tuple(sorted(merged.ours)),
-            result=tuple(sorted(merged.result)),
-            rebased=True,
-        )
-        diff = self._diff(moved)
-        kept = carried(stored.decisions, self._diff(stored).changes, diff.changes)
-        return View(msgspec.structs.replace(moved, decisions=kept), diff)
-
-    def _translated(
-        self, stored: Stored, decisions: Sequence[Decision]
-    ) -> tuple[View, tuple[Decision, ...]]:
-        """The view now, and decisions on what was shown last as decisions on it."""
-        seen = self._seen.get(stored.id) or View(stored, self._diff(stored))
-        view = self._look(stored)
-        if view.stored.base_sha256 == seen.stored.base_sha256:
-            return view, tuple(decisions)
-        return view, carried(decisions, seen.diff.changes, view.diff.changes)
-
-    def _sourced(self, stored: Stored, change: Change) -> Change:
-        sources = tuple(
-            provenance.source_of(origin)
-            for block in bullets("\n".join(change.after))
-            for origin in stored.origins.get(bullet_key(block.text), ())
-        )
-        return msgspec.structs.replace(change, sources=sources) if sources else change
 
     # ------------------------------------------------------------------ deciding
 
@@ -160,7 +99,7 @@ class Review:
         """Store decisions that are not applied yet; the proposal is `in_review` from then on."""
         with self._locked():
             stored = self._open(proposal_id)
-            view, taken = self._translated(stored, decisions)
+            view, taken = self._views.translated(stored, decisions)
             self._keep(stored, view, taken)
 
     def _keep(self, stored: Stored, view: View, taken: Sequence[Decision]) -> View:
@@ -168,28 +107,28 @@ class Review:
             name: getattr(view.stored, name)
             for name in ("base", "base_sha256", "candidate", "ours", "result", "rebased")
         }
-        kept = self._store.update(stored, state="in_review", decisions=tuple(taken), **fields)
+        kept = self.store.update(stored, state="in_review", decisions=tuple(taken), **fields)
         view = View(kept, view.diff)
-        self._seen[kept.id] = view
+        self._views.seen(view)
         return view
 
     def reject(self, proposal_id: str, reason: str, *, when: datetime) -> None:
         """Refuse the whole proposal: its sections are rejected, its claims are remembered."""
         with self._locked():
             stored = self._open(proposal_id)
-            self._reject(stored, self._look(stored), reason, when)
+            self._reject(stored, self._views.look(stored), reason, when)
 
     def _reject(self, stored: Stored, view: View, reason: str, when: datetime) -> None:
         if stored.state == "proposed":
-            stored = self._store.update(stored, state="in_review")
+            stored = self.store.update(stored, state="in_review")
         self._refuse(stored, view.diff.changes, when)
         said = reason.strip() or "The whole proposal was refused."
         self._settling.reject(stored.id, stored.inputs, said, when)
         self._settling.mark(stored.when)
-        self._store.update(stored, state="rejected", note=said)
+        self.store.update(stored, state="rejected", note=said)
 
     def _open(self, proposal_id: str) -> Stored:
-        stored = self._store.load(proposal_id)
+        stored = self.store.load(proposal_id)
         if stored.state not in OPEN:
             raise ProposalClosed(f"The proposal is {stored.state.replace('_', ' ')} already.")
         return stored
@@ -212,7 +151,7 @@ class Review:
         with self._locked():
             stored = self._open(proposal_id)
             for left in reversed(range(_TRIES)):
-                view, taken = self._translated(stored, decisions)
+                view, taken = self._views.translated(stored, decisions)
                 self._agreed(stored, view, decisions, taken)
                 if len(taken) == len(view.diff.changes) and not _accepted(taken):
                     self._reject(stored, view, "", when)
@@ -220,17 +159,17 @@ class Review:
                 try:
                     return self._write(stored, view, taken, when, automatic=automatic)
                 except BaseChanged:
-                    stored = self._store.load(proposal_id)
+                    stored = self.store.load(proposal_id)
                     if not left:
                         raise
             raise AssertionError("unreachable")
 
     def apply_all(self, proposal_id: str, *, when: datetime) -> Applied:
         """Apply everything by policy. Raises `BaseChanged` when a hand edit is in the way."""
-        view = self._look(self._store.load(proposal_id))
+        view = self._views.look(self.store.load(proposal_id))
         if any(c.conflict for c in view.diff.changes):
             raise BaseChanged("MEMORY.md was changed where this proposal changes it too.")
-        self._seen[proposal_id] = view
+        self._views.seen(view)
         return self.apply(proposal_id, accept_all(view.diff.changes), when=when, automatic=True)
 
     def _agreed(
@@ -260,7 +199,7 @@ class Review:
         now = self._writer.read()
         if now.sha256 != base.base_sha256:
             raise BaseChanged("MEMORY.md was changed while this was being prepared.")
-        applying = self._store.update(
+        applying = self.store.update(
             stored,
             state="applying",
             base=base.base,
@@ -277,7 +216,7 @@ class Review:
         try:
             version = self._commit(applying, view, text, when)
         except Exception:
-            self._store.update(applying, state="in_review", result_sha256="")
+            self.store.update(applying, state="in_review", result_sha256="")
             raise
         return self._finish(applying, view, text, version, when)
 
@@ -291,15 +230,21 @@ class Review:
         return self._writer.write(
             text,
             base_sha256=stored.base_sha256,
-            cause="consolidation",
-            when=when,
-            run=stored.id,
-            model=stored.model,
-            prompt_hash=stored.prompt_hash,
-            inputs=[f"{i.path}#{i.ordinal}" for i in stored.inputs],
-            provenance=self._provenance(stored, text),
-            note=BY_POLICY if stored.automatic else BY_PERSON,
+            **self._trailers(stored, text, when),
         )
+
+    def _trailers(self, stored: Stored, text: str, when: datetime) -> dict[str, Any]:
+        """What the version says of itself."""
+        return {
+            "cause": "consolidation",
+            "when": when,
+            "run": stored.id,
+            "model": stored.model,
+            "prompt_hash": stored.prompt_hash,
+            "inputs": [f"{i.path}#{i.ordinal}" for i in stored.inputs],
+            "provenance": self._provenance(stored, text),
+            "note": BY_POLICY if stored.automatic else BY_PERSON,
+        }
 
     def _provenance(self, stored: Stored, text: str) -> dict[str, Any]:
         before = provenance.from_record(self._writer.history.provenance())
@@ -320,7 +265,7 @@ class Review:
         self, stored: Stored, view: View, text: str, version: Version | None, when: datetime
     ) -> Applied:
         """All that follows the write; done again after a crash it does no harm."""
-        self._reindex("MEMORY.md")
+        self._index()
         verdicts = {d.n: d.verdict for d in stored.decisions}
         changes = view.diff.changes
         refused = [c for c in changes if verdicts.get(c.n) == "reject"]
@@ -338,7 +283,7 @@ class Review:
         self._settling.mark(stored.when)
         self._withdraw_rivals(stored)
         final = "partly_applied" if refused or undecided else "applied"
-        self._store.update(stored, state=final)
+        self.store.update(stored, state=final)
         ours = version is not None and version.run == stored.id
         return Applied(
             version=version.number if version else 0,
@@ -363,12 +308,17 @@ class Review:
                 old = {normal(line) for line in change.before}
                 new = [line for line in change.after if normal(line) not in old]
                 sources = sorted(traced(stored, facts_of([change])))
-                self._refused.add(new, run=stored.id, when=when, sources=sources)
+                self.refused.add(new, run=stored.id, when=when, sources=sources)
 
     def _withdraw_rivals(self, stored: Stored) -> None:
-        for rival in self._store.all():
+        """Other rewritings of the file, and what shares a section. A saved fact rivals nobody."""
+        ours = {i.key for i in stored.inputs}
+        for rival in self.store.all():
+            apart = SAVED in (rival.curator, stored.curator)
+            if apart and ours.isdisjoint(i.key for i in rival.inputs):
+                continue
             if rival.id != stored.id and rival.state in OPEN:
-                self._store.update(
+                self.store.update(
                     rival, state="superseded", note="Another proposal was applied before it."
                 )
 
@@ -381,7 +331,7 @@ class Review:
         """
         with self._locked():
             touched: list[str] = []
-            for stored in self._store.all():
+            for stored in self.store.all():
                 if stored.state == "applying":
                     self._resume(stored, when)
                     touched.append(stored.id)
@@ -389,7 +339,7 @@ class Review:
 
     def _resume(self, stored: Stored, when: datetime) -> None:
         now = self._writer.read()
-        view = View(stored, self._diff(stored))
+        view = View(stored, marked_difference(stored))
         if now.sha256 == stored.result_sha256:
             version = self._commit_late(stored, now.text, when)
             self._finish(stored, view, now.text, version, when)
@@ -398,42 +348,42 @@ class Review:
         if done is not None and now.sha256 != stored.base_sha256:
             self._finish(stored, view, self._writer.history.text(done.number), done, when)
             return
-        self._store.update(stored, state="in_review", result_sha256="")
+        self.store.update(stored, state="in_review", result_sha256="")
 
     def _commit_late(self, stored: Stored, text: str, when: datetime) -> Version | None:
         history = self._writer.history
         if history.latest_text() == text:
             return history.latest()
         with lock(self._layout.lock_file("memory")):
-            return history.commit(
-                text,
-                cause="consolidation",
-                when=when,
-                run=stored.id,
-                model=stored.model,
-                prompt_hash=stored.prompt_hash,
-                inputs=[f"{i.path}#{i.ordinal}" for i in stored.inputs],
-                provenance=self._provenance(stored, text),
-                note=BY_POLICY if stored.automatic else BY_PERSON,
-            )
+            return history.commit(text, **self._trailers(stored, text, when))
 
     def undo(self, *, when: datetime) -> Applied:
-        """Take the newest version back by a new one; what a taken-back run merged is rejected."""
+        """Take the newest version back by a new one.
+
+        What a taken-back run had merged is rejected from then on, so that it does not come again
+        by itself; taking the undo back makes it merged again.
+        """
         with self._locked():
-            last = self._writer.history.latest()
             version = self._writer.undo(when=when)
-            self._reindex("MEMORY.md")
-            run = last.run if last is not None and last.cause == "consolidation" else ""
-            if run:
-                self._settling.take_back(run, when)
-            return _applied(version, run)
+            self._index()
+            history = self._writer.history
+            taken = history.version(version.number - 1)
+            if taken.cause == "consolidation":
+                self._settling.take_back(taken.run, when)
+            elif taken.cause == "undo" and taken.number > 1:
+                self._settling.bring_back(history.version(taken.number - 1).run, when)
+            return _applied(version, taken.run)
 
     def restore(self, number: int, *, when: datetime) -> Applied:
         """Write an earlier version back as a new one."""
         with self._locked():
             version = self._writer.restore(number, when=when)
-            self._reindex("MEMORY.md")
+            self._index()
             return _applied(version, "")
+
+    def _index(self) -> None:
+        if self._reindex is not None:
+            self._reindex("MEMORY.md")
 
     def _locked(self) -> AbstractContextManager[None]:
         return lock(self._layout.lock_file("review"))

@@ -199,7 +199,7 @@ class MemoryConsolidator:
             return Outcome("unchanged", task.run, said, rebuild=task.rebuild)
         found = difference(task.file.text, text).changes
         stored = self._proposal(task, made, text, found)
-        self._supersede()
+        self._supersede(stored)
         self._store.add(stored)
         return self._by_policy(stored, found)
 
@@ -252,11 +252,12 @@ class MemoryConsolidator:
             return text
         return resolved(diff, [Decision(c.n, "accept") for c in diff.changes if c.n not in back])
 
-    def _supersede(self) -> None:
-        """A new run takes the place of proposals that nobody has opened."""
-        for stored in self._store.all():
-            if stored.state == "proposed":
-                self._store.update(stored, state="superseded", note="A newer run took its place.")
+    def _supersede(self, new: Stored) -> None:
+        """A new run takes the place of proposals that nobody has opened and that it covers."""
+        covered = {i.key for i in new.inputs}
+        for old in self._store.all():
+            if old.state == "proposed" and covered.issuperset(i.key for i in old.inputs):
+                self._store.update(old, state="superseded", note="A newer run took its place.")
 
     def _failed(self, task: Task, made: Made) -> Outcome:
         """Kept with its raw answer; file, watermark and section states stay as they are."""

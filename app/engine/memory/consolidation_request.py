@@ -10,7 +10,6 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,8 +17,9 @@ from msgspec import Struct
 from app.engine.workspace.daily_log import section_text, source_text
 from app.engine.workspace.secrets import mask
 from app.engine.workspace.sections import EPOCH, WaitingSection
+from app.resources import read_resource
 
-PROMPT = Path(__file__).resolve().parents[3] / "resources" / "prompts" / "consolidation.md"
+PROMPT = "prompts/consolidation.md"
 CHARACTERS_PER_TOKEN = 4
 MAX_REFUSED = 60
 HEADING = 24  # tokens of a section's heading in the message
@@ -36,10 +36,9 @@ class Part(Struct, frozen=True):
     last: bool = True
 
 
-@cache
 def built_in_prompt() -> str:
     """The prompt of `resources/prompts/consolidation.md`."""
-    return PROMPT.read_text(encoding="utf-8").strip()
+    return read_resource(PROMPT).strip()
 
 
 def filled(prompt: str, tokens: int) -> str:

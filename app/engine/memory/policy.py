@@ -12,6 +12,8 @@ from app.engine.memory.proposals import Stored
 from app.engine.records import Change
 from app.engine.workspace.history import History
 
+_LOOK_BACK = 500  # versions
+
 
 def held_back(policy: str, stored: Stored, found: Sequence[Change]) -> str:
     """Why a policy may not apply this proposal, in a sentence; "" when it may."""
@@ -33,8 +35,8 @@ def held_back(policy: str, stored: Stored, found: Sequence[Change]) -> str:
 
 
 def approved(history: History) -> str:
-    """The text of the last version a person stood behind; "" when there is none."""
-    for version in history.versions():
+    """The text of the last version a person stood behind; "" when there is none lately."""
+    for version in history.versions(_LOOK_BACK):
         if version.cause == "saved":
             continue
         if version.cause != "consolidation" or version.note != BY_POLICY:

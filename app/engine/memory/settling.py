@@ -25,6 +25,7 @@ from app.engine.workspace.sections import (
 )
 
 Fate = tuple[State, str]
+_TAKEN_BACK = "The apply was taken back."
 
 
 class Settling:
@@ -75,13 +76,23 @@ class Settling:
 
     def take_back(self, run: str, when: datetime) -> None:
         """A run's apply was undone: what it merged is not in the file any more."""
-        keys = [
-            found.key
-            for found in self._states.known("merged")
-            if self._states.state(found.path, found.section).run == run
-        ]
-        reason = "The apply was taken back."
-        self._states.set(keys, "rejected", when=when, run=run, reason=reason)
+        self._turn(run, "merged", "rejected", _TAKEN_BACK, when)
+
+    def bring_back(self, run: str, when: datetime) -> None:
+        """The undo of a run's apply was undone."""
+        self._turn(run, "rejected", "merged", "", when, only=_TAKEN_BACK)
+
+    def _turn(
+        self, run: str, old: State, new: State, reason: str, when: datetime, only: str = ""
+    ) -> None:
+        if not run:
+            return
+        keys: list[SectionKey] = []
+        for found in self._states.known(old):
+            state = self._states.state(found.path, found.section)
+            if state.run == run and (not only or state.reason == only):
+                keys.append(found.key)
+        self._states.set(keys, new, when=when, run=run, reason=reason)
 
     def mark(self, start: datetime) -> None:
         """Move the watermark to `start`, unless something earlier is still waiting."""

@@ -13,6 +13,7 @@ import pytest
 from app.engine.errors import BaseChanged, UserError
 from app.engine.memory.proposals import ProposalClosed, ProposalStore
 from app.engine.memory.review import accept_all
+from app.engine.memory.saving import MemorySaver, Wish
 from app.engine.records import Decision
 from app.engine.workspace import sections as section_states
 from app.engine.workspace.history import History
@@ -108,6 +109,18 @@ def test_accepting_one_withdraws_its_rivals(tmp_path: Path) -> None:
     desk.review.apply(rival, [Decision(1, "accept")], when=LATER)
     assert desk.store.load(run).state == "superseded"
     assert desk.fates() == ["waiting", "waiting", "merged"]
+
+
+def test_a_saved_fact_that_waits_outlives_the_apply_of_another_proposal(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    shown = desk.review.show(run)
+    saver = MemorySaver(desk.layout, desk.writer, desk.states, desk.store)
+    saved = saver.save(Wish("- The printer is new", False, START), policy="review").proposal
+    desk.review.apply(run, accept_all(shown.changes), when=LATER)
+    assert desk.store.load(saved).state == "proposed"
+    desk.review.apply(saved, accept_all(desk.review.show(saved).changes), when=LATER)
+    assert ONE in desk.memory
+    assert "- The printer is new" in desk.memory
 
 
 def test_a_pinned_line_cannot_be_taken_out(tmp_path: Path) -> None:
@@ -269,3 +282,12 @@ def test_undo_is_a_new_version_and_the_claims_do_not_come_back_by_themselves(
     restored = desk.review.restore(2, when=LATER)
     assert desk.memory == NEW.rstrip("\n")
     assert restored.version == 4
+
+
+def test_an_undo_can_be_undone(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    desk.review.apply(run, [Decision(1, "accept"), Decision(2, "accept")], when=LATER)
+    desk.review.undo(when=LATER)
+    desk.review.undo(when=LATER)
+    assert desk.memory == NEW.rstrip("\n")
+    assert desk.fates() == ["merged", "merged"]

@@ -13,6 +13,7 @@ import pytest
 from app.engine.errors import ContextOverflow, ModelUnavailable
 from app.engine.events import Activity
 from app.engine.llm.endpoint import Answer, Request
+from app.engine.memory.review import accept_all
 from app.engine.workspace.sections import EPOCH, read_watermark, write_watermark
 from tests.helpers.consolidating import START, Desk, ScriptedModel, echo
 
@@ -169,7 +170,7 @@ def test_a_failed_write_moves_no_state(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("left", [None, "", " \n\n\t\n"])
-@pytest.mark.case("CON-12", "B01")
+@pytest.mark.case("CON-12")
 def test_a_lost_memory_is_rebuilt_from_all_daily_logs(tmp_path: Path, left: str | None) -> None:
     mark = datetime(2025, 6, 15, 12, tzinfo=UTC)
     desk = Desk(tmp_path, echo)
@@ -222,6 +223,7 @@ def test_a_rebuild_of_many_days_goes_in_batches_and_drops_none(tmp_path: Path) -
     assert kept == sorted(kept)
 
 
+@pytest.mark.case("B03")
 def test_a_batch_that_fails_leaves_what_was_done_and_the_rest_waiting(tmp_path: Path) -> None:
     replies = [lambda r: echo(r), ModelUnavailable("The server is down.")]
     desk = Desk(tmp_path, *replies, prepare=BASE, window=3_000, policy="review")
@@ -234,6 +236,10 @@ def test_a_batch_that_fails_leaves_what_was_done_and_the_rest_waiting(tmp_path: 
     stored = desk.store.load(outcome.run)
     assert 0 < len(stored.inputs) < 3
     assert "The server is down." in stored.note
+    desk.review.apply(outcome.run, accept_all(desk.review.show(outcome.run).changes), when=START)
+    done = len(stored.inputs)
+    assert desk.fates() == ["merged"] * done + ["waiting"] * (3 - done)
+    assert desk.watermark == EPOCH  # nothing is skipped by it
 
 
 REFUSAL = "I'm sorry, but I can't help with that request."
@@ -300,12 +306,7 @@ def test_what_is_saved_or_edited_during_the_call_survives(tmp_path: Path) -> Non
     desk.model.replies = [answer]
     desk.flush(FACT)
     outcome = asyncio.run(desk.run())
-    if outcome.state == "proposed":
-        shown = desk.review.show(outcome.run)
-        assert shown.base_changed
-        from app.engine.memory.review import accept_all
-
-        desk.review.apply(outcome.run, accept_all(shown.changes), when=START)
+    assert outcome.state == "applied"
     text = desk.memory
     assert "- fact X" in text
     assert "- Backup window moved to 03:00" in text
@@ -313,6 +314,7 @@ def test_what_is_saved_or_edited_during_the_call_survives(tmp_path: Path) -> Non
     assert desk.fates() == ["merged", "waiting"]
 
 
+@pytest.mark.case("B15")
 def test_the_review_says_that_the_file_changed_and_no_hand_edit_is_overwritten(
     tmp_path: Path,
 ) -> None:

@@ -166,7 +166,6 @@ PROMOTED = "\n".join(
 LONG = "\n".join(f"- long{n} " + f"detail{n} about the matter" * 26 for n in range(5))
 
 
-@pytest.mark.case("B09")
 def test_managed_blocks_are_no_source_and_three_runs_reach_a_fixed_point(tmp_path: Path) -> None:
     base = f"# Memory\n\n{PROMOTED}\n{LONG}\n"
 
