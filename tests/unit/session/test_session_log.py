@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -12,11 +13,15 @@ from pathlib import Path
 import pytest
 
 from app.engine.errors import SessionNotFound, StorageError, WorkspaceBusy
+from app.engine.memory.diff import changes
+from app.engine.search.index import MemoryIndex
 from app.engine.session import entries as e
 from app.engine.session.codec import decode, encode
 from app.engine.session.log import MemoryLog, SessionLog, raw_lines, raw_lines_backwards
 from app.engine.session.session import Session
 from app.engine.session.transcript import items
+from app.engine.workspace.layout import Layout
+from app.engine.workspace.paging import memory_lines
 from tests.helpers.session_parts import (
     bot,
     lines,
@@ -106,7 +111,6 @@ def test_a_time_that_cannot_be_read_is_none_and_the_entry_stays(tmp_path: Path) 
     assert [i.when for i in items(session.entries())] == [None, None]
 
 
-@pytest.mark.case("B47")
 def test_only_the_byte_0a_ends_a_line(tmp_path: Path) -> None:
     text = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei"
     path = log_path(tmp_path)
@@ -119,7 +123,7 @@ def test_only_the_byte_0a_ends_a_line(tmp_path: Path) -> None:
     assert said(session) == [text]
     session.add(user(text, "m2"))
     assert said(load(tmp_path)) == [text, text]
-    assert [len(list(raw_lines(path))), len(list(raw_lines_backwards(path)))] == [3 - 1, 2]
+    assert [len(list(raw_lines(path))), len(list(raw_lines_backwards(path)))] == [2, 2]
 
 
 @pytest.mark.case("MOT-77")
@@ -321,3 +325,24 @@ def test_a_log_with_nothing_but_a_torn_line_can_be_opened(tmp_path: Path) -> Non
     session.add(user("one", "m1"))
     assert [n["type"] for n in lines(path)] == ["recovery", "session_open", "message"]
     assert load(tmp_path).state == session.state
+
+
+def test_search_diff_and_reading_agree_on_the_lines_of_memory(tmp_path: Path) -> None:
+    """The other half of B47; the gutter of the memory pane is the window's to show."""
+    text = "# Notes\n- a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei\n- Pelican sleeps here\n"
+    (tmp_path / "MEMORY.md").write_bytes(text.encode())
+
+    async def lines_found() -> list[int]:
+        index = MemoryIndex(tmp_path, zone=UTC)
+        await index.open()
+        try:
+            await index.index_all_from_workspace()
+            return [hit.line_number for hit in await index.search("pelican")]
+        finally:
+            await index.close()
+
+    assert asyncio.run(lines_found()) == [3]
+    got = memory_lines(Layout.at(tmp_path), "MEMORY.md", 3, 3)
+    assert got == "3|- Pelican sleeps here"
+    (change,) = changes(text, text.replace("- Pelican sleeps here\n", ""))
+    assert change.base_line == 3

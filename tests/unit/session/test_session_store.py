@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
+from app.engine.context.tokens import Counter
 from app.engine.errors import PathRefused, SessionNotFound, StorageError, WorkspaceBusy
-from app.engine.records import TEXT_LIMIT, Message
+from app.engine.records import TEXT_LIMIT, Message, Query
+from app.engine.search.index import MemoryIndex
 from app.engine.session import entries as e
 from app.engine.session import glance
 from app.engine.session.log import Line
@@ -240,6 +244,22 @@ def record(n: int, text: str) -> bytes:
     return json.dumps(entry).encode() + b"\n"
 
 
+def found(folder: Path, words: str) -> int:
+    """How many session entries the search index finds."""
+
+    async def main() -> int:
+        index = MemoryIndex(folder, zone=UTC)
+        await index.open()
+        try:
+            await index.index_all_from_workspace()
+            query = Query(words, mode="words", layers=frozenset({"sessions"}))
+            return (await index.search(query)).total
+        finally:
+            await index.close()
+
+    return asyncio.run(main())
+
+
 @pytest.mark.case("B45")
 def test_list_and_conversation_agree_on_a_damaged_log(tmp_path: Path) -> None:
     body = [record(n, f"text {n}") for n in range(1, 101)]
@@ -323,6 +343,8 @@ def test_half_an_emoji_kills_nothing(tmp_path: Path) -> None:
             assert stored == message.content
     base.close()
     assert len(expected[2]) == len("pair ") + 1
+    session.close()
+    assert found(tmp_path, "pair") == found(tmp_path, "ok") == 1
 
 
 @pytest.mark.case("B56")
@@ -352,7 +374,10 @@ def test_a_giant_line_and_heavy_images_hold_up_nothing(tmp_path: Path) -> None:
     seen = page(there.log("pictures"))
     assert [i.detail["images"] for i in seen] == [1] * 10
     assert all("base64" not in str(i) for i in seen)  # shown as a count, never as text
-    assert all("base64" not in m.content for m in there.open("pictures").outgoing())
+    sent = there.open("pictures").outgoing()
+    assert Counter().messages(sent) < 10 * 1_200  # counted as images, not as text
+    assert found(tmp_path, "see") == 10
+    assert found(tmp_path, "base64") == found(tmp_path, "AAAA*") == 0  # nothing of it is indexed
 
 
 def test_the_end_of_a_huge_log_is_read_without_its_beginning(tmp_path: Path) -> None:
