@@ -263,9 +263,11 @@ class OpenAIEndpoint:
                 async for wait in waits:
                     yield wait
             response = await opening
-            if "json" in response.response.headers.get("content-type", ""):
+            kind = response.response.headers.get("content-type", "")
+            if "json" in kind or "html" in kind:
                 raw = await _called(response.response.aread())
-                for delta in self._take_whole(_json(raw), collector):
+                page = {"message": "a web page came, not a model's answer"}
+                for delta in self._take_whole(_json(raw) if "json" in kind else page, collector):
                     yield delta
                 return
             chunks = aiter(response)

@@ -334,3 +334,9 @@ def test_a_models_own_wording_can_be_added() -> None:
 def test_a_429_alone_is_never_an_overflow() -> None:
     fault = from_body({"error": {"message": "context length of your plan"}}, 429)
     assert classify(fault).kind is Kind.RATE_LIMIT
+
+
+def test_a_web_page_is_not_an_overflow() -> None:
+    out = ask(Reply(body="<html>Please log in</html>"))
+    assert isinstance(out.error, ModelUnavailable)
+    assert "web page" in str(out.error)
