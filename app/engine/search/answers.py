@@ -4,8 +4,9 @@ Idea: the index proposes, the text decides. Every hit is read again from its fil
 nothing is shown that is not there (any more). What the index cannot answer, a bounded scan of the
 files does, in the same words.
 
-Invariant: every hit has at least one span unless the query holds filters alone; an answer without
-hits has a reason. Synchronous; runs on the index's reader thread and stops when `halt()` is true.
+Invariant: every hit has at least one span, unless the query holds filters alone, or natural mode
+was asked for by name and the hit stands beside a match. An answer without hits has a reason.
+Synchronous; runs on the index's reader thread and stops when `halt()` is true.
 """
 
 from __future__ import annotations
@@ -37,16 +38,19 @@ from app.engine.search.query import (
     Parsed,
     natural_expression,
     natural_terms,
+    natural_units,
     parse,
     without_expression,
     words_expression,
 )
-from app.engine.search.ranking import ranked
+from app.engine.search.ranking import Weighing, ordered
 from app.engine.search.store import Row, Store
 from app.engine.search.terms import fold
 
 CANDIDATES = 600
 """Documents natural mode ranks with their neighbours."""
+SPARE = 20
+"""Further candidates, should some have gone from the files."""
 VERIFIED = 2_000
 """Candidates read at most, when a term has signs that only the text can show."""
 SCAN_SECONDS = 1.0
@@ -145,50 +149,83 @@ class Answering:
     # ------------------------------------------------------------------ with the index
 
     def _words(self, store: Store, *, typing: bool) -> SearchResult:
-        parsed = self._parsed
+        parsed, query = self._parsed, self._query
         expression = words_expression(parsed, typing=typing)
         verify = any(term.needle for term in parsed.terms)
 
         def judge(text: str) -> list[Stretch] | None:
             return words_match(parsed, text, typing=typing)
 
-        return self._from_index(store, "words", expression, judge, verify=verify)
+        rows = store.find(
+            expression, without_expression(parsed), parsed.filters,
+            limit=VERIFIED if verify else query.limit + SPARE, newest=query.newest_first,
+        )  # fmt: skip
+        scored = [(-row.rank, row) for row in rows]
+        return self._result(store, "words", expression, scored, judge, verify=verify)
 
     def _natural(self, store: Store) -> SearchResult:
-        wanted = natural_terms(self._parsed)
+        parsed, query = self._parsed, self._query
+        wanted = natural_terms(parsed)
         verify = any(term.needle and len(term.main) == 1 for term in wanted)
 
         def judge(text: str) -> list[Stretch] | None:
-            found = natural_match(wanted, self._parsed.without, text)
-            return None if found is None else found[0]
+            found = natural_match(wanted, parsed.without, text)
+            if found is not None:
+                return found[0]
+            # Beside a match: worth reading in answer to a question, but nothing to mark in it.
+            beside = query.mode == "natural" and not verify and not query.newest_first
+            return [] if beside and words_match(unwanted, text) is not None else None
 
-        return self._from_index(store, "natural", natural_expression(wanted), judge, verify=verify)
+        unwanted = replace(parsed, groups=())
+        expression = natural_expression(wanted)
+        if query.newest_first:
+            rows = store.find(
+                expression, without_expression(parsed), parsed.filters,
+                limit=VERIFIED if verify else query.limit + SPARE, newest=True,
+            )  # fmt: skip
+            scored = [(0.0, row) for row in rows]
+        else:
+            scored = self._weighed(store, natural_units(wanted), verify=verify)
+        return self._result(store, "natural", expression, scored, judge, verify=verify)
 
-    def _from_index(
-        self, store: Store, mode: SearchMode, expression: str, judge: Judge, *, verify: bool
-    ) -> SearchResult:
-        query, filters = self._query, self._parsed.filters
-        without = without_expression(self._parsed)
-        wanted = VERIFIED if verify else max(query.limit, CANDIDATES)
-        rows = store.find(expression, without, filters, limit=wanted, newest=query.newest_first)
-        if not rows:
+    def _weighed(self, store: Store, units: list[str], *, verify: bool) -> list[tuple[float, Row]]:
+        """Documents that hold a term, or stand beside one that does, best first."""
+        parsed = self._parsed
+        without = without_expression(parsed)
+        weighing = Weighing(store.totals()[1])
+        sessions = store.session_files()
+        for unit in units:
+            postings, count = store.postings(unit, without, parsed.filters)
+            weighing.add(postings, count, sessions=sessions)
+            if self._halt():
+                raise Stopped
+        candidates = CANDIDATES if verify else self._query.limit * 2 + SPARE
+        best = {place: score for score, place in weighing.best(candidates)}
+        rows = store.near(best, parsed.filters)
+        return ordered([(best[(row.file, row.order)], row) for row in rows])
+
+    def _result(
+        self, store: Store, mode: SearchMode, expression: str,
+        scored: list[tuple[float, Row]], judge: Judge, *, verify: bool,
+    ) -> SearchResult:  # fmt: skip
+        if not scored:
             return SearchResult((), 0, {}, mode)
-        scored = [(0.0, row) for row in rows] if query.newest_first else ranked(rows)
-        hits, seen, lost = self._hits(
-            store, scored, judge, fold_equal=mode == "natural", all_of_them=verify
-        )
+        natural = mode == "natural"
+        hits, seen, lost = self._hits(store, scored, judge, natural=natural, every=verify)
         if verify:
-            complete = len(rows) < wanted
+            complete = len(scored) < (CANDIDATES if natural else VERIFIED)
             counts = seen
         else:
-            counts, complete = store.count(expression, without, filters)
-            counts = _less(counts, lost)
-            self._gone += sum(lost.values())
+            without = without_expression(self._parsed)
+            counts, complete = store.count(expression, without, self._parsed.filters)
+            if not natural:
+                counts = _less(counts, lost)
+                self._gone += sum(lost.values())
         return SearchResult(tuple(hits), sum(counts.values()), counts, mode, complete=complete)
 
     def _hits(
         self, store: Store, scored: Sequence[tuple[float, Row]], judge: Judge, *,
-        fold_equal: bool, all_of_them: bool,
+        natural: bool, every: bool,
     ) -> tuple[list[Hit], dict[str, int], dict[str, int]]:  # fmt: skip
         hits: list[Hit] = []
         seen: dict[str, int] = {}
@@ -199,7 +236,7 @@ class Answering:
                 if self._halt():
                     raise Stopped
                 full = len(hits) >= self._query.limit
-                if full and not all_of_them:
+                if full and not every:
                     break
                 text = texts.of(row)
                 places = None if text is None else judge(text)
@@ -207,7 +244,7 @@ class Answering:
                     lost[row.layer] = lost.get(row.layer, 0) + 1
                     continue
                 seen[row.layer] = seen.get(row.layer, 0) + 1
-                same = fold(text).strip(" -*\t\r\n") if fold_equal else ""
+                same = fold(text).strip(" -*\t\r\n") if natural else ""
                 if full or (same and same in texts_seen):
                     continue
                 texts_seen.add(same)

@@ -32,14 +32,14 @@ CHUNK = 2_000
 LONGEST_LINE = 64_000_000
 """Bytes of one line that are read at all."""
 
-EVICTED, ERROR = 1, 2
+EVICTED, ERROR, QUESTION = 1, 2, 4
 
 
 class Document(Struct, frozen=True):
     """One thing that can be found.
 
     `order` counts the documents of a file from 0; `line` counts lines from 1; `offset` and
-    `length` are bytes. `when` is in UTC. `flags` holds EVICTED and ERROR.
+    `length` are bytes. `when` is in UTC. `flags` holds EVICTED, ERROR and QUESTION.
     """
 
     order: int
@@ -279,6 +279,8 @@ def _document(entry: _Entry, text: str, cursor: Cursor, offset: int, length: int
         role, tool = "tool", entry.name or ""
     when = None if cursor.when is None else datetime.fromtimestamp(cursor.when, UTC)
     flags = ERROR if entry.isError else 0
+    if text.rstrip().endswith(("?", "？")):
+        flags |= QUESTION
     return Document(
         cursor.order, cursor.line, offset, length, text, when,
         _sound(entry.id), role, _sound(tool), flags,

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from app.engine.records import Span
 from app.engine.search.query import Parsed, Term
-from app.engine.search.terms import Token, fold, fold_with_map, stem, tokens
+from app.engine.search.stems import stem
+from app.engine.search.terms import Token, fold, fold_with_map, tokens
 
 WIDTH = 240
 """Characters of a hit's text, unless told otherwise."""

@@ -19,7 +19,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.engine.records import LAYERS
-from app.engine.search.terms import STEM_MARK, Token, fold, stem, tokens
+from app.engine.search.stems import stem
+from app.engine.search.terms import STEM_MARK, Token, fold, tokens
 
 LONGEST_QUERY = 2_000
 """Characters of a query that count."""
@@ -277,21 +278,29 @@ def without_expression(parsed: Parsed) -> str:
     return " OR ".join(_phrase(term) for term in parsed.without)
 
 
-def natural_expression(wanted: tuple[Term, ...]) -> str:
-    """The FTS5 expression for natural mode: any of the terms, by word or by stem."""
-    parts: dict[str, None] = {}
+def natural_units(wanted: tuple[Term, ...]) -> list[str]:
+    """FTS5 expressions for natural mode, one for each thing that counts on its own.
+
+    A word is met by its stem, however it is written; a Chinese run by each of its pairs.
+    """
+    units: dict[str, None] = {}
     for term in wanted:
         if term.quoted:
-            parts[_phrase(term)] = None
+            units[_phrase(term)] = None
             continue
         for i, one in enumerate(term.stems):
             if term.open and i == len(term.stems) - 1:
-                parts[f'"{one}"*'] = None
+                units[f'"{one}"*'] = None
+            elif one.isascii():
+                units[f'"{one}" OR "{STEM_MARK}{one}"'] = None
             else:
-                parts[f'"{one}"'] = None
-                if one.isascii():
-                    parts[f'"{STEM_MARK}{one}"'] = None
-    return " OR ".join(parts)
+                units[f'"{one}"'] = None
+    return list(units)
+
+
+def natural_expression(wanted: tuple[Term, ...]) -> str:
+    """The FTS5 expression for natural mode: any of the terms."""
+    return " OR ".join(natural_units(wanted))
 
 
 def natural_terms(parsed: Parsed) -> tuple[Term, ...]:

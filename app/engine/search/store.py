@@ -28,6 +28,8 @@ from app.engine.search.terms import index_text
 SCHEMA = 1
 COUNTED = 20_000
 """Documents that are counted, and among which is ranked, before an answer is called incomplete."""
+POSTINGS = 4_000
+"""Documents of one term that natural mode weighs; of a more frequent one, the newest."""
 _SLOTS = 12  # bits of a row id below the millisecond
 
 _TABLES = """
@@ -72,6 +74,15 @@ class Row(Struct, frozen=True):
     def when(self) -> datetime:
         """The moment in its row id, in UTC, to the millisecond."""
         return datetime.fromtimestamp((self.id >> _SLOTS) / 1000, UTC)
+
+
+class Posting(Struct, frozen=True):
+    """Where a term stands: a document's place in its file, its flags and bm25."""
+
+    file: int
+    order: int
+    flags: int
+    rank: float
 
 
 class FileRow(Struct):
@@ -326,17 +337,41 @@ class Store:
         counts: dict[str, int] = dict(self._db.execute(sql, (*values, COUNTED)).fetchall())
         return counts, sum(counts.values()) < COUNTED
 
-    def near(self, wanted: Iterable[tuple[int, int]]) -> Iterator[Row]:
-        """The documents at these (file, order) places."""
-        for place in wanted:
-            yield from (
-                Row(*row)
-                for row in self._db.execute(
-                    f"SELECT {_ROW_COLUMNS}, 0.0 FROM docs d JOIN files f ON f.id=d.file "
-                    "WHERE d.file=? AND d.ord=?",
-                    place,
-                )
-            )
+    def postings(
+        self, expression: str, without: str, filters: Filters
+    ) -> tuple[list[Posting], int]:
+        """The newest documents that match one expression, and how many match (both bounded)."""
+        where, values = self._where(expression, without, filters)
+        sql = (
+            "SELECT d.file, d.ord, d.flags, t.rank FROM terms t JOIN docs d ON d.id=t.rowid "
+            f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} "
+            "ORDER BY t.rowid DESC LIMIT ?"
+        )
+        found = [Posting(*row) for row in self._db.execute(sql, (*values, POSTINGS))]
+        if len(found) < POSTINGS:
+            return found, len(found)
+        counted = self._db.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM terms WHERE terms MATCH ? LIMIT ?)",
+            (expression, COUNTED),
+        ).fetchone()
+        return found, counted[0]
+
+    def near(self, places: Iterable[tuple[int, int]], filters: Filters) -> Iterator[Row]:
+        """The documents at these (file, order) places that pass the filters."""
+        where, values = self._where("", "", filters)
+        sql = (
+            f"SELECT {_ROW_COLUMNS}, 0.0 FROM docs d CROSS JOIN files f ON f.id=d.file "
+            f"WHERE d.file=? AND d.ord=? AND {' AND '.join(where)}"
+        )
+        for place in places:
+            for row in self._db.execute(sql, (*place, *values)):
+                yield Row(*row)
+
+    def session_files(self) -> frozenset[int]:
+        """The ids of files in which neighbours belong together."""
+        return frozenset(
+            number for (number,) in self._db.execute("SELECT id FROM files WHERE layer='sessions'")
+        )
 
     def _floor(self, expression: str) -> int:
         found = self._db.execute(

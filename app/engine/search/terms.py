@@ -18,6 +18,8 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
+from app.engine.search.stems import stem
+
 FENCE = "\ue000"
 """Stands between main terms and the rest; no text yields it as a term."""
 STEM_MARK = "\ue001"
@@ -205,59 +207,3 @@ def index_text(text: str) -> str:
     if not rest:
         return " ".join(main)
     return f"{' '.join(main)} {FENCE} {' '.join(rest)}"
-
-
-# ---------------------------------------------------------------------------- stems
-
-_VOWEL = re.compile("[aeiouy]")
-_SUFFIXES = (
-    ("ational", "ate"), ("ization", "ize"), ("fulness", "ful"), ("ousness", "ous"),
-    ("iveness", "ive"), ("ation", "ate"), ("ement", ""), ("ment", ""), ("ness", ""),
-    ("ful", ""), ("ally", "al"), ("ly", ""),
-)  # fmt: skip
-
-
-@lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
-    """A light English stem of a folded word: endings that do not change what is meant.
-
-    Words that are not plain ASCII letters, or shorter than four, are returned as they are.
-    """
-    if len(word) < 4 or not word.isascii() or not word.isalpha():
-        return word
-    word = _past(_plural(word))
-    for suffix, put in _SUFFIXES:
-        root = word[: -len(suffix)]
-        if word.endswith(suffix) and len(root) >= 4:
-            word = root + put
-            break
-    if word.endswith("e"):
-        word = word[:-1]
-    if word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou":
-        word = word[:-1] + "i"
-    return word
-
-
-def _plural(word: str) -> str:
-    if word.endswith(("ss", "us", "is")) or not word.endswith("s"):
-        return word
-    if word.endswith("ies"):
-        return word[:-3] + "y" if len(word) > 4 else word[:-1]
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        return word[:-2]
-    return word[:-1]
-
-
-def _past(word: str) -> str:
-    for suffix in ("ingly", "edly", "ing", "ed"):
-        root = word[: -len(suffix)]
-        if not word.endswith(suffix):
-            continue
-        if len(root) < 2 or not _VOWEL.search(root) or word.endswith("eed"):
-            return word
-        if len(root) > 3 and root[-1] == root[-2] and root[-1] not in "lsz":
-            return root[:-1]
-        if root.endswith("i"):
-            return root[:-1] + "y"
-        return root + "e" if root.endswith(("at", "bl", "iz")) else root
-    return word

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.search.terms import fold, fold_with_map, index_text, stem, tokens
+from app.engine.search.stems import stem
+from app.engine.search.terms import fold, fold_with_map, index_text, tokens
 
 ANY = st.text(st.characters(), max_size=200)
 MIXED = st.lists(
@@ -86,7 +87,7 @@ def test_a_picture_in_base64_yields_no_terms() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [("migration", "migrations"), ("paint", "painting"), ("run", "running"), ("move", "moved"),
-     ("agency", "agencies"), ("class", "classes"), ("happy", "happily")],
+     ("agency", "agencies"), ("class", "classes"), ("go", "went")],
 )  # fmt: skip
 def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
