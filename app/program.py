@@ -212,7 +212,7 @@ def open_window(arguments: list[str]) -> int:
     if raise_other(str(folder)):
         sys.stderr.write("This workspace is open already; its window is in front now.\n")
         return 0
-    code = run(program(folder))
+    code = run(program(first_paint(folder)))
     app.processEvents()
     return code
 
@@ -229,10 +229,19 @@ def application() -> QApplication:
     return app
 
 
-async def program(folder: Path) -> int:
-    """Show workspaces until a window is closed without another one being wanted."""
+def first_paint(folder: Path) -> Showing:
+    """Window and list of sessions on screen, before loop and engine: what start-up is measured by.
+
+    Whoever calls it has made the `application()`.
+    """
     showing = Showing(folder, demo=folder == demo_folder())
     showing.show()
+    QApplication.processEvents()
+    return showing
+
+
+async def program(showing: Showing) -> int:
+    """Show workspaces until a window is closed without another one being wanted."""
     while True:
         beginning = asyncio.create_task(showing.begin())
         beginning.add_done_callback(lambda task, s=showing: _told(task, s))
