@@ -242,16 +242,27 @@ def day_of(name: str) -> tuple[date | None, bool]:
 
 def list_days(layout: Layout) -> list[DayInfo]:
     """The files of `memory/` and its archive: newest day first, the undated ones last (B08)."""
-    found = [
-        info
-        for folder in (layout.memory_dir, layout.archive_dir)
-        for path in _notes(folder)
-        if (info := _info(layout, path, folder == layout.archive_dir)) is not None
-    ]
+    found = [_info(layout, path) for path in day_paths(layout)]
     return sorted(
-        found,
+        (info for info in found if info is not None),
         key=lambda d: (-(d.day.toordinal() if d.day else 0), d.variant, d.archived, d.path),
     )
+
+
+def day_paths(layout: Layout) -> list[str]:
+    """The workspace paths of the same files, unread, in file-name order."""
+    paths = [*_notes(layout.memory_dir), *_notes(layout.archive_dir)]
+    names = sorted(paths, key=lambda path: (path.name, path))
+    return [name for path in names if _ours(layout, name := layout.relative(path))]
+
+
+def _ours(layout: Layout, name: str) -> bool:
+    """A link that leaves `memory/` is not a day of ours."""
+    try:
+        inside(layout.root, name, areas=("memory/",))
+    except PathRefused:
+        return False
+    return True
 
 
 def _notes(folder: Path) -> Iterable[Path]:
@@ -262,20 +273,16 @@ def _notes(folder: Path) -> Iterable[Path]:
     return [p for p in entries if p.suffix == ".md" and not p.name.startswith(".") and p.is_file()]
 
 
-def _info(layout: Layout, path: Path, archived: bool) -> DayInfo | None:
-    name = layout.relative(path)
-    try:
-        inside(layout.root, name, areas=("memory/",))
-        data = read_bytes(path)
-    except PathRefused:
-        return None
-    except Unreadable:
-        data = b""
-    if data is None:
-        return None
+def _info(layout: Layout, name: str) -> DayInfo | None:
+    path = layout.root / name
     day, variant = day_of(path.name)
-    sections: list[DailySection] = []
+    data, sections = b"", list[DailySection]()
     with contextlib.suppress(Unreadable):
+        found = read_bytes(path)
+        if found is None:
+            return None
+        data = found
         sections = parse(decode(data, path.name).text)
     lines = sum(1 for s in sections for line in s.lines if line.text.strip())
+    archived = path.parent == layout.archive_dir
     return DayInfo(name, day, len(sections), lines, len(data), archived, variant)

@@ -8,6 +8,7 @@ once, to begin the table (specification, section 3.3), and kept for other progra
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -17,10 +18,10 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from app.engine.errors import Unreadable
+from app.engine.errors import PathRefused, Unreadable
 from app.engine.records import DailySection, DayLog
 from app.engine.workspace.confine import write_target
-from app.engine.workspace.daily_log import list_days, read_day
+from app.engine.workspace.daily_log import day_paths, read_day
 from app.engine.workspace.files import append_durable, lock, read_bytes, write_atomic
 from app.engine.workspace.layout import Layout
 
@@ -213,8 +214,11 @@ class SectionStates:
     # ------------------------------------------------------------------ inside
 
     def _days(self) -> list[tuple[str, DayLog]]:
-        days = [(info.path, read_day(self._layout, info.path)) for info in list_days(self._layout)]
-        return sorted(days, key=lambda pair: (Path(pair[0]).name, pair[0]))
+        days: list[tuple[str, DayLog]] = []
+        for path in day_paths(self._layout):
+            with contextlib.suppress(PathRefused):  # archived or removed a moment ago
+                days.append((path, read_day(self._layout, path)))
+        return days
 
     def _where(self, wanted: Callable[[State], bool]) -> list[WaitingSection]:
         self._refresh()
