@@ -165,6 +165,10 @@ class MemoryIndex:
             self._state = IndexState("ready", total, total)
         return self._state
 
+    async def sound(self) -> bool:
+        """Whether the index passes its integrity checks (slow: reads all of it)."""
+        return await self._write(lambda: self._writer is not None and self._writer.check())
+
     def _behind(self) -> int:
         if self._writer is None:
             return 0

@@ -1,0 +1,261 @@
+"""What changed on disk: walks, differences, the watcher, and an index that follows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import tempfile
+import time
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from app.engine.records import Query
+from app.engine.search.index import MemoryIndex
+from app.engine.search.scanner import Watcher, differences, scan
+
+
+def put(root: Path, path: str, text: str) -> Path:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+    return file
+
+
+def age(root: Path) -> None:
+    """Make every file old enough for its time to be trusted."""
+    for file in root.rglob("*"):
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+
+
+def test_only_searched_places_are_walked(tmp_path: Path) -> None:
+    for path in (
+        "MEMORY.md", "AGENTS.md", "memory/2026-06-01.md", "memory/archive/2025-06-01.md",
+        "memory/.consolidation_state", "agents/bot/sessions/s.log.jsonl",
+        "agents/bot/sessions/s.jsonl", "agents/bot/sessions/sessions.json",
+        "large_tool_results/bot/c1-00", ".palimpsest/index.db", ".palimpsest/memory/x.md",
+    ):  # fmt: skip
+        put(tmp_path, path, "x")
+    (tmp_path / "memory/link.md").symlink_to(tmp_path / "AGENTS.md")
+    assert set(scan(tmp_path).marks) == {
+        "MEMORY.md", "memory/2026-06-01.md", "memory/archive/2025-06-01.md",
+        "agents/bot/sessions/s.log.jsonl", "large_tool_results/bot/c1-00",
+    }  # fmt: skip
+
+
+def test_every_kind_of_change_is_a_difference(tmp_path: Path) -> None:
+    for name in "abcde":
+        put(tmp_path, f"memory/{name}.md", "one\n")
+    age(tmp_path)
+    before = scan(tmp_path)
+    assert not differences(before, scan(tmp_path))
+    with (tmp_path / "memory/a.md").open("a") as file:
+        file.write("two\n")
+    os.replace(put(tmp_path, "memory/.new", "two\n"), tmp_path / "memory/b.md")
+    (tmp_path / "memory/c.md").unlink()
+    (tmp_path / "memory/d.md").rename(tmp_path / "memory/f.md")
+    os.truncate(tmp_path / "memory/e.md", 1)
+    assert differences(before, scan(tmp_path)) == {f"memory/{name}.md" for name in "abcdef"}
+
+
+def test_a_time_close_to_the_walk_is_not_trusted(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "one")
+    young = scan(tmp_path)
+    assert differences(young, scan(tmp_path)) == {"MEMORY.md"}
+    old = scan(tmp_path, now_ns=time.time_ns() + 10_000_000_000)
+    assert not differences(old, scan(tmp_path))
+
+
+def test_idle_means_idle_and_equal_bytes_are_not_indexed(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- apple\n")
+    age(tmp_path)
+
+    async def main() -> None:
+        index = MemoryIndex(tmp_path)
+        await index.open()
+        await index.index_all_from_workspace()
+        calls: list[frozenset[str]] = []
+        changed: list[bool] = []
+
+        async def on_change(paths: frozenset[str]) -> None:
+            calls.append(paths)
+            changed.extend([await index.update(path) for path in paths])
+
+        watcher = Watcher(tmp_path, on_change, interval=0.02, floor=0.01)
+        await watcher.start()
+        for _ in range(20):
+            await index.search(Query("apple"))
+            await asyncio.sleep(0.01)
+        assert not calls
+        for _ in range(3):
+            put(tmp_path, "MEMORY.md", "- apple\n")
+            await asyncio.sleep(0.08)
+        await watcher.stop()
+        await index.close()
+        assert calls
+        assert not any(changed)
+
+    asyncio.run(main())
+
+
+@pytest.mark.case("B39")
+def test_a_storm_of_small_writes(tmp_path: Path) -> None:
+    for n in range(2_000):
+        put(tmp_path, f"memory/note-{n}.md", f"- note {n}\n")
+    log = put(tmp_path, "agents/bot/sessions/s-1.log.jsonl", "")
+    age(tmp_path)
+
+    async def main() -> None:
+        index = MemoryIndex(tmp_path)
+        await index.open()
+        await index.index_all_from_workspace()
+        running = most = calls = 0
+        ends: list[float] = []
+        gaps: list[float] = []
+
+        async def on_change(paths: frozenset[str]) -> None:
+            nonlocal running, most, calls
+            if ends:
+                gaps.append(time.monotonic() - ends[-1])
+            running += 1
+            calls += 1
+            most = max(most, running)
+            for path in paths:
+                await index.update(path)
+            running -= 1
+            ends.append(time.monotonic())
+
+        watcher = Watcher(tmp_path, on_change, interval=0.2, floor=0.1)
+        await watcher.start()
+        for n in range(300):
+            entry = {"type": "message", "id": f"m-{n}", "role": "USER", "content": f"apple {n}"}
+            with log.open("a") as file:
+                file.write(json.dumps(entry) + "\n")
+            watcher.nudge()
+            await asyncio.sleep(0.003)
+        deadline = time.monotonic() + 20
+        while (await index.search(Query("apple", limit=1))).total < 300:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.05)
+        await watcher.stop()
+        await index.close()
+        assert most == 1
+        assert calls < 150
+        assert all(gap >= 0.09 for gap in gaps)
+        assert {path.name for path in (tmp_path / ".palimpsest").iterdir()} == {"index.db"}
+
+    asyncio.run(main())
+
+
+def test_a_folder_renamed_away_and_back_does_not_end_the_watch(tmp_path: Path) -> None:
+    put(tmp_path, "memory/a.md", "- apple\n")
+
+    async def main() -> None:
+        index = MemoryIndex(tmp_path)
+        await index.open()
+        await index.index_all_from_workspace()
+
+        async def on_change(paths: frozenset[str]) -> None:
+            for path in paths:
+                await index.update(path)
+
+        watcher = Watcher(tmp_path, on_change, interval=0.05, floor=0.02)
+        await watcher.start()
+        (tmp_path / "memory").rename(tmp_path / "elsewhere")
+        assert (await index.check()).state == "stale"
+        await watcher.look()
+        assert not (await index.search(Query("apple"))).hits
+        (tmp_path / "elsewhere").rename(tmp_path / "memory")
+        put(tmp_path, "memory/b.md", "- banana\n")
+        await watcher.look()
+        assert (await index.search(Query("apple"))).hits
+        assert (await index.search(Query("banana"))).hits
+        assert (await index.check()).state == "ready"
+        await watcher.stop()
+        await index.close()
+
+    asyncio.run(main())
+
+
+def test_a_watcher_whose_listener_fails_says_so_and_goes_on(tmp_path: Path) -> None:
+    async def main() -> None:
+        seen: list[frozenset[str]] = []
+
+        async def on_change(paths: frozenset[str]) -> None:
+            seen.append(paths)
+            if len(seen) == 1:
+                raise OSError("the disk is gone")
+
+        watcher = Watcher(tmp_path, on_change, interval=0.02, floor=0.01)
+        await watcher.start()
+        put(tmp_path, "MEMORY.md", "x")
+        while not watcher.problem:
+            await asyncio.sleep(0.01)
+        assert "disk is gone" in watcher.problem
+        while len(seen) < 2:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        assert not watcher.problem
+        await watcher.stop()
+
+    asyncio.run(main())
+
+
+WORDS = ["apple", "pear", "数据库", "迁移", "café", "running", "snake_case", "茶"]
+
+
+def _change(root: Path, chance: random.Random) -> str:
+    """One random change of the workspace; the paths it touched, joined by spaces."""
+    paths = ["MEMORY.md", "memory/2026-06-01.md", "memory/b.md", *(
+        f"agents/bot/sessions/s-{n}.log.jsonl" for n in range(2)
+    )]  # fmt: skip
+    path = chance.choice(paths)
+    file = root / path
+    line = " ".join(chance.choices(WORDS, k=4))
+    if path.endswith(".jsonl"):
+        entry = {"type": "message", "id": str(chance.random()), "role": "USER", "content": line}
+        line = json.dumps(entry)
+    kind = chance.choice(["append", "append", "write", "delete", "rename", "torn"])
+    if kind == "delete":
+        file.unlink(missing_ok=True)
+    elif kind == "rename" and file.exists():
+        other = chance.choice([one for one in paths if one[-1] == path[-1]])
+        file.replace(root / other) if other != path else None
+        return f"{path} {other}"
+    else:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w" if kind == "write" else "a", encoding="utf-8") as out:
+            out.write(line + ("" if kind == "torn" else "\n"))
+    return path
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_index_that_follows_equals_one_built_anew(seed: int) -> None:
+    async def contents(index: MemoryIndex) -> dict[str, list[tuple[object, ...]]]:
+        found: dict[str, list[tuple[object, ...]]] = {}
+        for word in (*WORDS, "in:memory,daily,sessions"):
+            hits = (await index.search(Query(word, mode="words", limit=10_000))).hits
+            found[word] = sorted((h.path, h.line, h.text, h.spans, h.entry_id) for h in hits)
+        return found
+
+    async def main(root: Path) -> None:
+        chance = random.Random(seed)
+        index = MemoryIndex(root, zone=UTC)
+        await index.open()
+        await index.index_all_from_workspace()
+        for _ in range(40):
+            for path in _change(root, chance).split(" "):
+                await index.update(path)
+        fresh = MemoryIndex(root, root / "fresh.db", zone=UTC)
+        await fresh.open()
+        await fresh.index_all_from_workspace()
+        assert await contents(index) == await contents(fresh)
+        assert await index.sound()
+        await index.close()
+        await fresh.close()
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(main(Path(folder)))
