@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.context.injection import Situation, Sources, inject
-from app.engine.context.tokenizer import Tiktoken, chunks, estimator
+from app.engine.context.tokenizer import Tiktoken, chunks, estimator, load_o200k
 from app.engine.context.tokens import (
     AgentScope,
     Calibration,
@@ -145,6 +145,11 @@ def test_a_panic_of_the_tokenizer_is_survived() -> None:
     made = Tiktoken(load=lambda: encode)
     assert made.wait(10)
     assert made.text("a long text") == Heuristic().text("a long text")
+
+
+def test_special_token_text_is_read_by_the_tokenizer_itself() -> None:
+    encode = load_o200k()
+    assert len(encode("<|endoftext|>")) > 3
 
 
 def test_chunks_join_to_the_text() -> None:
