@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-LIMIT = 50_000  # characters above which code stays plain
+LIMIT = 8_000  # characters above which code stays plain
 
 # Pygments' token types (prefixes of their names) and our tokens, most special first.
 _COLORS = (
@@ -35,7 +35,7 @@ def runs(code: str, language: str) -> list[tuple[str, str]]:
         return [(code, "text")]
     out: list[tuple[str, str]] = []
     for _, kind, text in lexer.get_tokens_unprocessed(code):
-        color = _color(str(kind))
+        color = _color(str(kind)) if text.strip() or not out else out[-1][1]
         if out and out[-1][1] == color:
             out[-1] = (out[-1][0] + text, color)
         else:

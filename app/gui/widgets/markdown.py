@@ -14,10 +14,11 @@ from PySide6.QtCore import QElapsedTimer, QRectF, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QFontMetricsF,
     QMouseEvent,
+    QPainter,
     QPaintEvent,
     QPalette,
+    QTextBlock,
     QTextCursor,
-    QTextFrame,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QTextBrowser, QWidget
@@ -28,11 +29,11 @@ from app.gui.look.type import Role, font
 from app.gui.widgets.finding import Finding
 from app.gui.widgets.paint import rounded, smooth
 from app.gui.widgets.segments import Segment, Segmenter
-from app.gui.widgets.writing import CODE_FRAME, MORE, QUOTE, Writer
+from app.gui.widgets.writing import CODE, MORE, QUOTE, WELL, Writer
 
 EVERY = 40  # ms between two paintings of streaming text
 SLICE = 10  # ms of rendering at a time
-SHOWN = 120_000  # characters rendered before "show more"
+SHOWN = 60_000  # characters rendered before "show more"
 
 
 class MarkdownView(QTextBrowser):
@@ -304,25 +305,35 @@ class MarkdownView(QTextBrowser):
         seen = QRectF(event.rect()).translated(
             self.horizontalScrollBar().value(), self.verticalScrollBar().value()
         )
-        layout = self.document().documentLayout()
-        for frame in self.document().rootFrame().childFrames():
-            if isinstance(frame, QTextFrame) and frame.frameFormat().property(CODE_FRAME):
-                box = layout.frameBoundingRect(frame)
-                if box.intersects(seen):
-                    rounded(painter, box.adjusted(0, 2, 0, -10), 6, token("sunken"))
         block = self.cursorForPosition(event.rect().topLeft()).block()
-        while block.isValid():
-            box = layout.blockBoundingRect(block)
-            if box.top() > seen.bottom():
-                break
-            depth = block.blockFormat().property(QUOTE)
-            if depth:
-                for level in range(int(depth)):
-                    bar = QRectF(14 * level + 1, box.top(), 2, box.height())
-                    rounded(painter, bar, 1, token("line_strong"))
-            block = block.next()
+        while block.previous().isValid() and block.previous().blockFormat().property(CODE):
+            block = block.previous()
+        self._paint_grounds(painter, block, seen)
         painter.end()
         super().paintEvent(event)
+
+    def _paint_grounds(self, painter: QPainter, block: QTextBlock, seen: QRectF) -> None:
+        """Wells behind code, bars beside quotes, from `block` to the end of what is seen."""
+        layout = self.document().documentLayout()
+        well = QRectF()
+        while block.isValid():
+            box = layout.blockBoundingRect(block)
+            form = block.blockFormat()
+            if form.property(CODE):
+                left = form.leftMargin() - WELL
+                line = QRectF(left, box.top(), self.document().textWidth() - left, box.height())
+                well = well.united(line) if well.isValid() else line
+            elif well.isValid():
+                rounded(painter, well.adjusted(0, -WELL + 2, 0, WELL - 2), 6, token("sunken"))
+                well = QRectF()
+            if box.top() > seen.bottom():
+                break
+            for level in range(int(form.property(QUOTE) or 0)):
+                bar = QRectF(14 * level + 1, box.top(), 2, box.height())
+                rounded(painter, bar, 1, token("line_strong"))
+            block = block.next()
+        if well.isValid():
+            rounded(painter, well.adjusted(0, -WELL + 2, 0, WELL - 2), 6, token("sunken"))
 
 
 def plain_height(text: str, role: Role, width: float) -> int:

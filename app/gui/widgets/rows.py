@@ -191,10 +191,17 @@ class RowList(QTableView):
     # ------------------------------------------------------------------ rows
 
     def set_rows(self, rows: Sequence[Row]) -> None:
-        """Show these rows; selection and scroll position stay with their rows."""
+        """Show these rows; selection and scroll position stay with their rows.
+
+        When the current row is gone, its neighbour is chosen.
+        """
         top = self.rows_model.row(self.rowAt(0))
+        before, place = self.current_row(), self.currentIndex().row()
+        several = [row.id for row in self.selected_rows()]
         self._quiet = True
         self.rows_model.set_rows(rows)
+        if before is not None:
+            self._choose_again(before.id, place, several)
         self._quiet = False
         self._size_heads()
         if top is not None and self.verticalScrollBar().value() > 0:
@@ -202,6 +209,24 @@ class RowList(QTableView):
             if at >= 0 and self.rowAt(0) != at:
                 index = self.rows_model.index(at)
                 self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtTop)
+
+    def _choose_again(self, row_id: str, place: int, several: list[str]) -> None:
+        flags = QItemSelectionModel.SelectionFlag
+        if self.rows_model.place_of(row_id) >= 0:
+            now = self.current_row()
+            if now is not None and now.id == row_id and len(several) < 2:
+                return
+            at = self.rows_model.index(self.rows_model.place_of(row_id))
+            self.selectionModel().setCurrentIndex(at, flags.ClearAndSelect | flags.Rows)
+            for one in several:
+                if (i := self.rows_model.place_of(one)) >= 0:
+                    self.selectionModel().select(
+                        self.rows_model.index(i), flags.Select | flags.Rows
+                    )
+            return
+        self.selectionModel().clear()
+        self._quiet = False
+        self._step_from(place - 1, 1) or self._step_from(place, -1)
 
     def current_row(self) -> Row | None:
         index = self.currentIndex()
@@ -233,6 +258,9 @@ class RowList(QTableView):
     def step(self, by: int) -> bool:
         """Choose the next (1) or previous (-1) row that can be chosen."""
         at = self.currentIndex().row() if self.currentIndex().isValid() else -1 if by > 0 else 0
+        return self._step_from(at, by)
+
+    def _step_from(self, at: int, by: int) -> bool:
         count = self.rows_model.rowCount()
         at += by
         while 0 <= at < count:

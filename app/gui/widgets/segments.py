@@ -1,7 +1,7 @@
 """Markdown cut into blocks as it arrives, so that nothing is ever rendered twice as a whole.
 
 Pure. A block is finished when the next one begins; fences are blocks of their own. What would
-freeze a text widget is taken out here: a block over 16 kB is plain, a line over 10 kB is cut and
+freeze a text widget is taken out here: a block over 8 kB is plain, a line over 10 kB is cut and
 the rest kept aside (B87, B88).
 """
 
@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-BLOCK_LIMIT = 16_000  # characters of one block that are still parsed
+BLOCK_LIMIT = 8_000  # characters of one block that are still parsed
+CODE_PIECE = 4_000  # characters of a fence that are coloured and written at once
+LIST_LIMIT = 1_200  # characters of a list after which the next item begins a new block
 LINE_LIMIT = 10_000  # characters of one line that are shown at once
 LINE_SHOWN = 2_000  # of a longer one
 
@@ -93,6 +95,8 @@ class Segmenter:
             self._emit()
             self._fence, self._info = opened[1], opened[2].strip()
             return
+        if self._size > LIST_LIMIT and self._next_item(line):
+            self._emit()
         self._blank = False
         self._add(line)
 
@@ -107,13 +111,21 @@ class Segmenter:
     def _add(self, line: str) -> None:
         self._lines.append(line)
         self._size += len(line) + 1
-        if self._size > BLOCK_LIMIT:
+        if self._size > (CODE_PIECE if self._fence else BLOCK_LIMIT):
             self._emit()
+
+    def _next_item(self, line: str) -> bool:
+        return bool(
+            line[0] not in " \t"
+            and _ITEM.match(line)
+            and self._lines
+            and _ITEM.match(self._lines[0])
+        )
 
     def _continues(self, line: str) -> bool:
         if line[0] in " \t":
             return True
-        return bool(self._lines and _ITEM.match(self._lines[0]) and _ITEM.match(line))
+        return self._next_item(line)
 
     def _emit(self) -> None:
         text = "\n".join(self._lines)

@@ -32,9 +32,10 @@ from app.gui.widgets.segments import Segment
 
 SAFE_SCHEMES = ("http", "https", "mailto")
 MORE = "palimpsest-more:"  # our own scheme: show what was folded
-CODE_FRAME = QTextFormat.Property.UserProperty + 1
+CODE = QTextFormat.Property.UserProperty + 1
+WELL = 10  # px between the edge of a well and its text
 QUOTE = QTextFormat.Property.UserProperty + 2
-TABLE_LIMIT = 200  # rows
+TABLE_LIMIT = 50  # rows; a longer table is shown as its source
 FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 
 
@@ -45,6 +46,14 @@ def parser() -> Any:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
+def _long_table(text: str) -> bool:
+    """Whether parsing would only find a table that is shown as its source anyway."""
+    if text.count("\n") <= TABLE_LIMIT:
+        return False
+    second = text.split("\n", 2)[1]
+    return "|" in second and not second.strip(" |:-")
+
+
 class Writer:
     """Writes segments at a cursor. One per document; `role` is the size of its text."""
 
@@ -53,6 +62,7 @@ class Writer:
         self._color = color
         self._lists: list[Any] = []
         self._quote = 0
+        self._source = ""
         self.fresh = True
 
     def restart(self) -> None:
@@ -67,6 +77,11 @@ class Writer:
         cursor.beginEditBlock()
         self._lists, self._quote = [], 0
         if segment.kind == "markdown":
+            if _long_table(segment.text):
+                self._code(cursor, segment.text, "")
+                cursor.endEditBlock()
+                return
+            self._source = segment.text
             self._markdown(cursor, parser().parse(segment.text))
         elif segment.kind == "code":
             self._code(cursor, segment.text, segment.info)
@@ -194,27 +209,37 @@ class Writer:
         self._block(cursor, form)
 
     def _code(self, cursor: QTextCursor, code: str, info: str) -> None:
-        """A well: its rounded ground is painted by the view (see `CODE_FRAME`)."""
-        self.fresh = False
-        frame = QTextFrameFormat()
-        frame.setProperty(CODE_FRAME, True)
-        frame.setPadding(10)
-        frame.setTopMargin(2)
-        frame.setBottomMargin(10)
-        frame.setLeftMargin(20 * len(self._lists))
-        cursor.insertFrame(frame)
-        block = QTextBlockFormat()
+        """A well, one block for each line; its rounded ground is painted by the view."""
         used = code_font(self._role)
+        char = QTextCharFormat()
+        char.setFont(used)
+        formats: dict[str, QTextCharFormat] = {}
+        lines = code.count("\n")
+        block = QTextBlockFormat()
         block.setLineHeight(line_step("code", used), FIXED)
-        cursor.setBlockFormat(block)
+        block.setProperty(CODE, True)
+        block.setLeftMargin(WELL + 22 * len(self._lists))
+        block.setRightMargin(WELL)
+        follows = bool(cursor.blockFormat().property(CODE)) and not self.fresh
+        block.setTopMargin(0 if follows else WELL)
+        block.setBottomMargin(0 if lines else WELL + 8)
+        self._block(cursor, block)
+        block.setTopMargin(0)
+        at = 0
         for text, color in runs(code, info):
-            form = QTextCharFormat()
-            form.setFont(used)
-            form.setForeground(token(color))
-            cursor.insertText(text.replace("\n", "\u2028"), form)
-        cursor.movePosition(QTextCursor.MoveOperation.End)
-        # The block after a frame exists already: the next paragraph uses it.
-        self.fresh = True
+            form = formats.get(color)
+            if form is None:
+                form = QTextCharFormat(char)
+                form.setForeground(token(color))
+                formats[color] = form
+            for i, piece in enumerate(text.split("\n")):
+                if i:
+                    at += 1
+                    if at == lines:
+                        block.setBottomMargin(WELL + 8)
+                    cursor.insertBlock(block, char)
+                if piece:
+                    cursor.insertText(neutral(piece), form)
 
     def _table(self, cursor: QTextCursor, tokens: list[Any], i: int) -> int:
         end = next(k for k in range(i, len(tokens)) if tokens[k].type == "table_close")
@@ -224,8 +249,10 @@ class Writer:
                 rows.append([])
             elif tokens[k].type in ("th_open", "td_open"):
                 rows[-1].append((tokens[k + 1], tokens[k].type == "th_open"))
-        left_out = max(len(rows) - TABLE_LIMIT, 0)
-        rows = rows[:TABLE_LIMIT]
+        if len(rows) > TABLE_LIMIT:
+            first, last = tokens[i].map
+            self._code(cursor, "\n".join(self._source.split("\n")[first:last]), "")
+            return end + 1
         columns = max((len(r) for r in rows), default=1)
         form = QTextTableFormat()
         form.setBorder(1)
@@ -233,7 +260,7 @@ class Writer:
         form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
         form.setBorderCollapse(True)
         form.setCellPadding(6)
-        form.setTopMargin(2)
+        form.setTopMargin(8)
         form.setBottomMargin(10)
         self.fresh = False
         table = cursor.insertTable(len(rows), columns, form)
@@ -249,8 +276,6 @@ class Writer:
                 self._inline(cell, inline.children or [], char)
         cursor.movePosition(QTextCursor.MoveOperation.End)
         self.fresh = True
-        if left_out:
-            self._plain(cursor, tr("{n} more rows are not shown.", n=left_out))
         return end + 1
 
     # ------------------------------------------------------------------ inline
