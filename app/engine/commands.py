@@ -19,7 +19,7 @@ from app.engine.policy_file import write_policy
 from app.engine.records import Applied, CompactionReport, Decision, TurnResult
 from app.engine.rooms import Rooms
 from app.engine.session.evicted import evicted_of
-from app.engine.workspace.files import write_atomic
+from app.engine.workspace.documents import rewrite
 
 T = TypeVar("T")
 
@@ -226,8 +226,8 @@ class Commands:
 
     async def write_agents_md(self, text: str, *, initiator: object | None = None) -> None:
         """Replace AGENTS.md."""
-        place = self._rooms.layout.agents_md
-        await self._write(lambda: write_atomic(place, text.encode("utf-8", "replace")))
+        layout = self._rooms.layout
+        await self._write(lambda: rewrite(layout, layout.agents_md, text))
         self._rooms.bus.changed("settings", "context", initiator=initiator)
 
     async def maintain(self, *, initiator: object | None = None) -> str:

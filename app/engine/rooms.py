@@ -138,6 +138,7 @@ class Rooms:
             consolidate=self.run_consolidation,
             reindex=self.run_reindex,
             index=self.index.update,
+            sessions_changed=self.store.list,
             opened=lambda: frozenset(self.live),
             clock=self.clock,
         )
@@ -180,7 +181,7 @@ class Rooms:
         if switches.file_tools:
             limit = self.config.eviction.max_result_chars
             page = max(1_000, min(40_000, limit - 1_000))
-            made += file_tools(FileTools(self.layout.root, page, self._written))
+            made += file_tools(FileTools(self.layout, page, self._written))
         return made
 
     def _flusher(self) -> MemoryFlushManager:
@@ -220,7 +221,7 @@ class Rooms:
         if not self.curates_with_model():
             return ExtractiveCurator()
         endpoint = self.endpoints.role("memory", self.config.memory.model)
-        return LlmCurator(endpoint, record=self.runs.record_call)
+        return LlmCurator(endpoint, count=self.counter.text, record=self.runs.record_call)
 
     async def _after_flush(self) -> None:
         await self.scheduler.request_consolidation()

@@ -23,7 +23,7 @@ from app.engine.context.window import injection_budget, thresholds
 from app.engine.llm.endpoint import Endpoint, Request
 from app.engine.records import ContextView, Message, Query, Window
 from app.engine.session import entries as e
-from app.engine.workspace.files import write_atomic
+from app.engine.workspace.files import encode, write_atomic
 
 
 class Assembled(Struct, frozen=True):
@@ -155,11 +155,11 @@ async def log_request(parts: AgentParts, live: LiveSession, made: Assembled) -> 
         for part in pieces:
             place = parts.layout.blob(_sha(part.text))
             if not place.exists():
-                write_atomic(place, part.text.encode("utf-8", "replace"))
+                write_atomic(place, encode(part.text))
 
     await asyncio.to_thread(write)
     await live.do(lambda session: session.append(e.Request(parts=tuple(rows))))
 
 
 def _sha(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(encode(text)).hexdigest()

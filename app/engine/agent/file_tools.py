@@ -15,7 +15,9 @@ from typing import Any
 from app.engine.agent.tools import Tool, ToolFailed, number_argument, text_argument, tool
 from app.engine.errors import PathRefused, Unreadable
 from app.engine.workspace.confine import inside
-from app.engine.workspace.files import read_text, write_atomic
+from app.engine.workspace.documents import rewrite
+from app.engine.workspace.files import make_folder, read_text
+from app.engine.workspace.layout import Layout
 from app.engine.workspace.paging import read_page
 
 MOST_LISTED = 500
@@ -30,9 +32,10 @@ class FileTools:
     """
 
     def __init__(
-        self, root: Path, page_chars: int, refresh: Callable[[Path], None] | None = None
+        self, layout: Layout, page_chars: int, refresh: Callable[[Path], None] | None = None
     ) -> None:
-        self.root = root
+        self._layout = layout
+        self.root = layout.root
         self.page_chars = page_chars
         self.refresh = refresh
 
@@ -102,8 +105,8 @@ class FileTools:
         target = self._writable(path)
         if target.exists():
             raise ToolFailed(f"{path} exists already; edit_file changes it.")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(target, text_argument(arguments, "content").encode("utf-8", "replace"))
+        make_folder(target.parent)
+        rewrite(self._layout, target, text_argument(arguments, "content"))
         self._tell(target)
         return f"Written: {path}."
 
@@ -114,7 +117,7 @@ class FileTools:
         text = self._text_of(target, path)
         if not old or text.count(old) != 1:
             raise ToolFailed(f"The old text must occur exactly once, not {text.count(old)} times.")
-        write_atomic(target, text.replace(old, new).encode("utf-8", "replace"))
+        rewrite(self._layout, target, text.replace(old, new))
         self._tell(target)
         return f"Changed: {path}."
 

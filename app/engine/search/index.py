@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from msgspec.structs import replace
 
 from app.engine.errors import StorageError
 from app.engine.records import IndexState, Query, SearchResult
+from app.engine.search import rebuild as building
 from app.engine.search.answers import Answering
 from app.engine.search.indexing import bring_up, from_string
 from app.engine.search.literal import Stopped
@@ -40,6 +40,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 
+BATCH = 64
+BATCH_SECONDS = 0.1
+"""Files, and seconds, after which a pass over the workspace lets other work in."""
 SEED_LAYERS = frozenset({"memory", "daily"})
 
 
@@ -111,8 +114,7 @@ class MemoryIndex:
     def _open(self) -> IndexState:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for left in self._path.parent.glob(f"{self._path.name}.building*"):
-                left.unlink(missing_ok=True)
+            building.forget(self._path)
             self._writer = Store(self._path, str(self._root))
         except Damaged as error:
             log.warning("the index cannot be used: %s", error)
@@ -196,7 +198,7 @@ class MemoryIndex:
         begun = time.monotonic()
         beside: Store | None = None
         if rebuild or self._writer is None:
-            beside = await self._write(self._begin_rebuild)
+            beside = await self._write(lambda: building.begin(self._path, str(self._root)))
         try:
             found, changed = await self._pass(beside, progress)
             if beside is not None:
@@ -207,7 +209,7 @@ class MemoryIndex:
         except BaseException:
             if beside is not None:
                 unfinished = beside
-                await asyncio.shield(self._write(lambda: self._abandon(unfinished)))
+                await asyncio.shield(self._write(lambda: building.abandon(self._path, unfinished)))
             raise
         files, documents = await self._write(self._totals)
         self._whole = True
@@ -221,13 +223,17 @@ class MemoryIndex:
         gone = known - found.marks.keys()
         order = [*newest_first(found.marks), *sorted(gone)]
         changed = 0
-        for done, path in enumerate(order):
+        done = 0
+        while done < len(order):
             if self._closed:
                 raise asyncio.CancelledError
             self._state = IndexState("building", done, len(order), self._state.note)
             if progress is not None:
                 progress(done, len(order))
-            changed += await self._write(lambda path=path: self._bring_up(path, store))
+            batch = order[done : done + BATCH]
+            brought, more = await self._write(lambda batch=batch: self._bring_up_some(batch, store))
+            done += brought
+            changed += more
         if progress is not None:
             progress(len(order), len(order))
         return found, changed
@@ -247,6 +253,24 @@ class MemoryIndex:
             return bring_up(target, self._root, path, now_ns=time.time_ns(), zone=self._zone)
         except apsw.Error as error:
             raise self._broken(error) from error
+
+    def _bring_up_some(self, paths: list[str], store: Store | None) -> tuple[int, int]:
+        """As many of `paths` as fit into a short while: how many, and how many changed.
+
+        They are made durable together; each file is still there whole or not at all.
+        """
+        target = store or self._writer
+        if target is None:
+            return len(paths), 0
+        end = time.monotonic() + BATCH_SECONDS
+        brought = changed = 0
+        with target.together():
+            for path in paths:
+                changed += self._bring_up(path, target)
+                brought += 1
+                if time.monotonic() > end:
+                    break
+        return brought, changed
 
     def _broken(self, error: apsw.Error) -> StorageError:
         """The index refused a write; a damaged one is not used any more."""
@@ -300,27 +324,6 @@ class MemoryIndex:
 
     # ------------------------------------------------------------------ rebuilding
 
-    def _begin_rebuild(self) -> Store:
-        beside = self._beside()
-        self._delete(beside)
-        try:
-            beside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return Store(beside, str(self._root))
-        except (Damaged, OSError) as error:
-            raise StorageError(f"The search index could not be built: {error}.") from error
-
-    def _beside(self) -> Path:
-        return self._path.with_name(f"{self._path.name}.building")
-
-    @staticmethod
-    def _delete(path: Path) -> None:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-    def _abandon(self, store: Store) -> None:
-        store.close()
-        self._delete(self._beside())
-
     async def _swap(self, built: Store) -> None:
         """Put the new index in the place of the old one; no search runs meanwhile."""
         gate = threading.Event()
@@ -338,14 +341,7 @@ class MemoryIndex:
     def _swap_files(self, built: Store) -> None:
         built.close(single_file=True)
         self._close_writer()
-        for suffix in ("-wal", "-shm"):
-            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        os.replace(self._beside(), self._path)
-        self._delete(self._beside())
-        try:
-            self._writer = Store(self._path, str(self._root))
-        except Damaged as error:
-            raise StorageError(f"The new search index cannot be opened: {error}.") from error
+        self._writer = building.take_place(self._path, str(self._root))
 
     # ------------------------------------------------------------------ searching
 

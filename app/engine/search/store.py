@@ -12,7 +12,7 @@ the new ones. Everything here can be rebuilt from the files. All of it is synchr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import apsw
 from msgspec import Struct
 
 from app.engine.records import Layer
+from app.engine.search.conditions import SLOTS, conditions
 from app.engine.search.documents import EVICTED, Document, Marked
 from app.engine.search.query import Filters
 from app.engine.search.terms import index_text
@@ -30,7 +31,6 @@ COUNTED = 20_000
 """Documents that are counted, and among which is ranked, before an answer is called incomplete."""
 POSTINGS = 4_000
 """Documents of one term that natural mode weighs; of a more frequent one, the newest."""
-_SLOTS = 12  # bits of a row id below the millisecond
 
 _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -73,7 +73,7 @@ class Row(Struct, frozen=True):
     @property
     def when(self) -> datetime:
         """The moment in its row id, in UTC, to the millisecond."""
-        return datetime.fromtimestamp((self.id >> _SLOTS) / 1000, UTC)
+        return datetime.fromtimestamp((self.id >> SLOTS) / 1000, UTC)
 
 
 class Posting(Struct, frozen=True):
@@ -191,6 +191,10 @@ class Store:
         )
         return [FileRow(*row) for row in found]
 
+    def together(self) -> AbstractContextManager[Any]:
+        """Writes within become durable together; each file still changes whole or not at all."""
+        return self._db
+
     def touch(self, row: FileRow) -> None:
         """Remember size, time and place of a file whose documents did not change."""
         with self._db:
@@ -247,20 +251,20 @@ class Store:
 
     def _number(self, ms: int) -> int:
         """The next free row id of a millisecond (or of a later one, when it is full)."""
-        start = ms << _SLOTS
+        start = ms << SLOTS
         free = self._slots.get(ms)
         if free is None:
             found = self._db.execute(
-                "SELECT max(id) FROM docs WHERE id>=? AND id<?", (start, (ms + 1) << _SLOTS)
+                "SELECT max(id) FROM docs WHERE id>=? AND id<?", (start, (ms + 1) << SLOTS)
             ).fetchone()
             free = start if found is None or found[0] is None else found[0] + 1
         while self._taken(free, start):
-            free = self._number(free >> _SLOTS)
+            free = self._number(free >> SLOTS)
         self._slots[ms] = free + 1
         return free
 
     def _taken(self, free: int, start: int) -> bool:
-        if free < start + (1 << _SLOTS):
+        if free < start + (1 << SLOTS):
             return False
         return bool(self._db.execute("SELECT 1 FROM docs WHERE id=?", (free,)).fetchone())
 
@@ -305,7 +309,7 @@ class Store:
         Ranking looks at the newest `COUNTED` matches only, so that a word of every line costs no
         more than a rare one.
         """
-        where, values = self._where(expression, without, filters)
+        where, values = conditions(self._workspace, expression, without, filters)
         rank = "t.rank" if expression and not newest else "0.0"
         source = "docs d"
         if expression:
@@ -326,7 +330,7 @@ class Store:
 
     def count(self, expression: str, without: str, filters: Filters) -> tuple[dict[str, int], bool]:
         """Matches per layer, and whether all were counted."""
-        where, values = self._where(expression, without, filters)
+        where, values = conditions(self._workspace, expression, without, filters)
         source = "terms t JOIN docs d ON d.id=t.rowid" if expression else "docs d"
         order = "t.rowid" if expression else "d.id"
         sql = (
@@ -341,7 +345,7 @@ class Store:
         self, expression: str, without: str, filters: Filters
     ) -> tuple[list[Posting], int]:
         """The newest documents that match one expression, and how many match (both bounded)."""
-        where, values = self._where(expression, without, filters)
+        where, values = conditions(self._workspace, expression, without, filters)
         sql = (
             "SELECT d.file, d.ord, d.flags, t.rank FROM terms t JOIN docs d ON d.id=t.rowid "
             f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} "
@@ -358,7 +362,7 @@ class Store:
 
     def near(self, places: Iterable[tuple[int, int]], filters: Filters) -> Iterator[Row]:
         """The documents at these (file, order) places that pass the filters."""
-        where, values = self._where("", "", filters)
+        where, values = conditions(self._workspace, "", "", filters)
         sql = (
             f"SELECT {_ROW_COLUMNS}, 0.0 FROM docs d CROSS JOIN files f ON f.id=d.file "
             f"WHERE d.file=? AND d.ord=? AND {' AND '.join(where)}"
@@ -380,29 +384,6 @@ class Store:
         ).fetchone()
         return 0 if found is None else found[0]
 
-    def _where(self, match: str, without: str, filters: Filters) -> tuple[list[str], list[Any]]:
-        where, values = ["f.workspace=?"], [self._workspace]
-        if match and without:
-            where.append("t.terms MATCH ?")
-            values.append(f"({match}) NOT ({without})")
-        elif match:
-            where.append("t.terms MATCH ?")
-            values.append(match)
-        elif without:
-            where.append("d.id NOT IN (SELECT rowid FROM terms WHERE terms MATCH ?)")
-            values.append(without)
-        for column, yes, no in (
-            ("f.layer", filters.layers, filters.not_layers),
-            ("d.role", filters.roles, filters.not_roles),
-            ("lower(d.tool)", filters.tools, filters.not_tools),
-        ):
-            for names, operator in ((yes, "IN"), (no, "NOT IN")):
-                if names:
-                    where.append(f"{column} {operator} ({','.join('?' * len(names))})")
-                    values += sorted(names)
-        _more(filters, "t.rowid" if match else "d.id", where, values)
-        return where, values
-
     # ------------------------------------------------------------------ health
 
     def check(self) -> bool:
@@ -420,22 +401,3 @@ class Store:
             (self._workspace,),
         ).fetchone()
         return found or (0, 0)
-
-
-def _more(filters: Filters, number: str, where: list[str], values: list[Any]) -> None:
-    """Conditions on session, time and flags."""
-    if filters.sessions:
-        where.append("(" + " OR ".join(["f.session GLOB ?"] * len(filters.sessions)) + ")")
-        values += [f"{_glob(name)}*" for name in sorted(filters.sessions)]
-    for instant, operator in ((filters.after, ">="), (filters.before, "<")):
-        if instant is not None:
-            where.append(f"{number}{operator}?")
-            values.append(max(0, int(instant.timestamp() * 1000)) << _SLOTS)
-    for name in sorted(filters.has):
-        where.append("d.tool<>''" if name == "tool" else "d.flags&?<>0")
-        if name != "tool":
-            values.append(EVICTED if name == "evicted" else 2)
-
-
-def _glob(text: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
