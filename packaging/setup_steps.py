@@ -168,8 +168,29 @@ def _missing_fonts() -> list[str]:
 def prepare_environment(extras: Sequence[str] = ()) -> None:
     """`.venv` with the project in it, as `pyproject.toml` wants it now; at once when it is there.
 
-    A set-up that was broken off is started again from nothing.
+    A set-up that was broken off is started again from nothing; one that is going on in another
+    terminal is waited for.
     """
+    with _alone():
+        _prepare_environment(extras)
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Keep two set-ups of one project apart. The lock ends with its process."""
+    with (ROOT / "pyproject.toml").open("rb") as held:
+        if not WINDOWS:
+            import fcntl
+
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                say("Waiting for another set-up of this project to finish")
+                fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def _prepare_environment(extras: Sequence[str]) -> None:
     have = _stamp()
     wanted = sorted({*extras, *have.get("extras", [])})
     if have and have == _fingerprint(wanted) and set(extras) <= set(have["extras"]):

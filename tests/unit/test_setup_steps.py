@@ -130,6 +130,27 @@ def test_a_failure_of_pip_is_a_sentence_with_pips_own_reason(
     assert "start again" in caught.value.remedy
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no flock there")
+def test_two_set_ups_at_once_wait_for_each_other(
+    steps: ModuleType, commands: Commands, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = (
+        "import fcntl, sys, time\n"
+        "held = open(sys.argv[1], 'rb')\n"
+        "fcntl.flock(held, fcntl.LOCK_EX)\n"
+        "print('held', flush=True)\n"
+        "time.sleep(0.5)\n"
+    )
+    other = [sys.executable, "-c", code, str(tmp_path / "pyproject.toml")]
+    with subprocess.Popen(other, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        steps.prepare_environment()
+        assert process.wait() == 0
+    assert "Waiting for another set-up" in capsys.readouterr().out
+    assert steps.STAMP.exists()
+
+
 def lacking(steps: ModuleType, monkeypatch: pytest.MonkeyPatch, *, root: bool) -> None:
     there = {"libGL.so.1"}
     monkeypatch.setattr(steps, "_loads", lambda name: name in there)
