@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,15 +23,13 @@ from typing import TypeVar, overload
 
 import apsw
 from msgspec import Struct
-from msgspec.structs import replace
 
 from app.engine.errors import StorageError
 from app.engine.records import IndexState, Query, SearchResult
 from app.engine.search import rebuild as building
-from app.engine.search.answers import Answering
 from app.engine.search.indexing import bring_up, from_string
-from app.engine.search.literal import Stopped
 from app.engine.search.matching import WIDTH
+from app.engine.search.reader import Reader
 from app.engine.search.scanner import Scan, newest_first, scan
 from app.engine.search.store import Damaged, Store
 
@@ -65,16 +62,6 @@ class Indexed(Struct, frozen=True):
     rebuilt: bool = False
 
 
-class _Job:
-    """One search; `halted` asks its thread to stop."""
-
-    def __init__(self) -> None:
-        self.halted = False
-
-    def halt(self) -> bool:
-        return self.halted
-
-
 class MemoryIndex:
     """The search index of one workspace. All methods are for one event loop.
 
@@ -94,13 +81,12 @@ class MemoryIndex:
         self._clock = clock
         self._zone = zone or clock().astimezone().tzinfo or UTC
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="index-writer")
-        self._reading = ThreadPoolExecutor(1, thread_name_prefix="index-reader")
         self._writer: Store | None = None
-        self._reader: Store | None = None
-        self._lock = threading.Lock()
-        self._running: _Job | None = None
-        self._live: _Job | None = None
         self._state = IndexState("unavailable", note="The index is not open.")
+        self._reader = Reader(
+            root, self._path, zone=self._zone, clock=clock,
+            state=lambda: self._state, damaged=self._damaged,
+        )  # fmt: skip
         self._whole = False
         self._closed = False
 
@@ -132,16 +118,9 @@ class MemoryIndex:
         if self._closed:
             return
         self._closed = True
-        self._halt(self._live)
-        await self._read(self._close_reader)
+        await self._reader.close()
         await self._write(self._close_writer)
-        self._reading.shutdown(wait=False)
         self._writing.shutdown(wait=False)
-
-    def _close_reader(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
 
     def _close_writer(self) -> None:
         if self._writer is not None:
@@ -197,7 +176,8 @@ class MemoryIndex:
         """
         begun = time.monotonic()
         beside: Store | None = None
-        if rebuild or self._writer is None:
+        anew = rebuild or self._writer is None or self._state.state == "unavailable"
+        if anew:
             beside = await self._write(lambda: building.begin(self._path, str(self._root)))
         try:
             found, changed = await self._pass(beside, progress)
@@ -214,7 +194,7 @@ class MemoryIndex:
         files, documents = await self._write(self._totals)
         self._whole = True
         self._state = IndexState("ready", len(found.marks), len(found.marks))
-        return Indexed(files, documents, changed, time.monotonic() - begun, rebuild)
+        return Indexed(files, documents, changed, time.monotonic() - begun, anew)
 
     async def _pass(self, store: Store | None, progress: Progress | None) -> tuple[Scan, int]:
         """One walk over the workspace into `store` (the index in use when None)."""
@@ -247,7 +227,7 @@ class MemoryIndex:
 
     def _bring_up(self, path: str, store: Store | None = None) -> bool:
         target = store or self._writer
-        if target is None:
+        if target is None or (store is None and self._state.state == "unavailable"):
             return False
         try:
             return bring_up(target, self._root, path, now_ns=time.time_ns(), zone=self._zone)
@@ -272,11 +252,14 @@ class MemoryIndex:
                     break
         return brought, changed
 
+    def _damaged(self, note: str) -> None:
+        """From now on the files answer, until the index is built anew."""
+        self._state = IndexState("unavailable", note=note)
+
     def _broken(self, error: apsw.Error) -> StorageError:
         """The index refused a write; a damaged one is not used any more."""
         if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
-            self._close_writer()
-            self._state = IndexState("unavailable", note="The index is damaged.")
+            self._damaged("The index is damaged.")
             return StorageError(
                 "The search index is damaged.", "Rebuild the index; no other file is concerned."
             )
@@ -326,17 +309,8 @@ class MemoryIndex:
 
     async def _swap(self, built: Store) -> None:
         """Put the new index in the place of the old one; no search runs meanwhile."""
-        gate = threading.Event()
-        held = asyncio.ensure_future(self._read(lambda: self._hold(gate)))
-        try:
+        async with self._reader.paused():
             await self._write(lambda: self._swap_files(built))
-        finally:
-            gate.set()
-            await held
-
-    def _hold(self, gate: threading.Event) -> None:
-        self._close_reader()
-        gate.wait()
 
     def _swap_files(self, built: Store) -> None:
         built.close(single_file=True)
@@ -369,90 +343,11 @@ class MemoryIndex:
         """
         if isinstance(query, str):
             asked = Query(query, layers=SEED_LAYERS, limit=limit)  # type: ignore[arg-type]
-            found = await self._search(asked, supersede=False, width=None)
+            found = await self._reader.search(asked, supersede=False, width=None)
             return [LineHit(hit.path, hit.line, hit.text, -hit.score) for hit in found.hits]
-        return await self._search(query, supersede=supersede, width=width)
-
-    async def _search(self, query: Query, *, supersede: bool, width: int | None) -> SearchResult:
-        job = _Job()
-        if supersede:
-            self._halt(self._live)
-            self._live = job
-        try:
-            return await self._read(lambda: self._answer(job, query, width))
-        except Stopped:
-            raise asyncio.CancelledError from None
-        except asyncio.CancelledError:
-            self._halt(job)
-            raise
-        finally:
-            if self._live is job:
-                self._live = None
-
-    def _halt(self, job: _Job | None) -> None:
-        if job is None:
-            return
-        job.halted = True
-        with self._lock:
-            if self._running is job and self._reader is not None:
-                self._reader.interrupt()
-
-    def _answer(self, job: _Job, query: Query, width: int | None) -> SearchResult:
-        if job.halted:
-            raise Stopped
-        with self._lock:
-            self._running = job
-        try:
-            store, note = self._usable()
-            return self._noted(self._ask(job, store, query, width), note)
-        except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
-            log.warning("the index failed while searching: %s", error)
-            self._close_reader()
-            self._state = IndexState("unavailable", note="The index is damaged.")
-            note = "The index is damaged; the files were read instead."
-            return self._noted(self._ask(job, None, query, width), note)
-        except (apsw.InterruptError, apsw.AbortError):
-            raise Stopped from None
-        finally:
-            with self._lock:
-                self._running = None
-
-    def _ask(self, job: _Job, store: Store | None, query: Query, width: int | None) -> SearchResult:
-        if store is not None:
-            store.stop_when(job.halt)
-        try:
-            return Answering(
-                self._root, store, query,
-                now=self._clock(), zone=self._zone, halt=job.halt, width=width,
-            ).answer()  # fmt: skip
-        finally:
-            if store is not None:
-                store.stop_when(None)
-
-    def _usable(self) -> tuple[Store | None, str]:
-        """The reader's store if there is one to ask, and what to say about it."""
-        if self._state.state == "unavailable":
-            return None, f"{self._state.note} The files were read instead."
-        if self._reader is None:
-            try:
-                self._reader = Store(self._path, str(self._root), reading=True)
-            except Damaged:
-                return None, "The index cannot be used; the files were read instead."
-        if self._state.state == "building":
-            done, total = self._state.done, self._state.total
-            return self._reader, f"The index is still being built ({done} of {total} files)."
-        return self._reader, ""
-
-    @staticmethod
-    def _noted(result: SearchResult, note: str) -> SearchResult:
-        if not note:
-            return result
-        return replace(result, reason=f"{note} {result.reason}".strip(), complete=False)
+        return await self._reader.search(query, supersede=supersede, width=width)
 
     # ------------------------------------------------------------------ threads
 
     async def _write(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._writing, work)
-
-    async def _read(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._reading, work)

@@ -90,8 +90,8 @@ def test_idle_means_idle_and_equal_bytes_are_not_indexed(tmp_path: Path) -> None
             await index.search(Query("apple"))
             await asyncio.sleep(0.01)
         assert not calls
-        for _ in range(3):
-            put(tmp_path, "MEMORY.md", "- apple\n")
+        for _ in range(3):  # in one step, as a half-written file would be a change
+            os.replace(put(tmp_path, "memory/.new", "- apple\n"), tmp_path / "MEMORY.md")
             await asyncio.sleep(0.08)
         await watcher.stop()
         await index.close()

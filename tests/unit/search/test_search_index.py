@@ -463,3 +463,27 @@ def test_a_huge_paste_is_answered_quickly(tmp_path: Path) -> None:
         assert time.perf_counter() - begun < 3
 
     run(tmp_path, work)
+
+
+def test_an_index_damaged_while_in_use_is_built_anew(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- apple pie\n")
+    log(tmp_path, "s-1", *(entry(n, f"apple {n} {'word ' * 30}") for n in range(200)))
+    database = tmp_path / ".palimpsest/index.db"
+
+    async def nothing(index: MemoryIndex) -> None:
+        assert await index.sound()
+
+    async def work(index: MemoryIndex) -> None:
+        result = await index.search(Query("apple in:memory"))
+        assert [hit.text for hit in result.hits] == ["- apple pie"]
+        await index.index_all_from_workspace(rebuild=True)
+        assert index.state.state == "ready"
+        assert await index.sound()
+        result = await index.search(Query("apple", limit=500))
+        assert (result.total, result.reason) == (201, "")
+
+    run(tmp_path, nothing)
+    data = bytearray(database.read_bytes())
+    data[4096 * 4 :] = b"\xa5" * (len(data) - 4096 * 4)
+    database.write_bytes(data)
+    run(tmp_path, work, whole=False)
