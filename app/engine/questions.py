@@ -16,7 +16,7 @@ from app.engine.doctor import examine
 from app.engine.errors import ConfigError, SessionNotFound, Unreadable
 from app.engine.llm.roles import BUILTIN
 from app.engine.memory.diff import changes
-from app.engine.memory.provenance import from_record, why
+from app.engine.memory.provenance import explain
 from app.engine.memory.retention import RetentionItem
 from app.engine.records import (
     Change,
@@ -219,14 +219,7 @@ class Questions:
     async def why(self, line: int) -> Provenance:
         """Where a line of MEMORY.md came from."""
         rooms = self._rooms
-
-        def work() -> Provenance:
-            text = rooms.writer.read().text
-            stored = from_record(rooms.history.provenance() or {})
-            sections = rooms.states.known("waiting", "merged", "left_out", "rejected")
-            return why(text, line, stored, sections, rooms.history.since)
-
-        return await asyncio.to_thread(work)
+        return await asyncio.to_thread(explain, rooms.writer, rooms.states, line)
 
     # ------------------------------------------------------------------ search, evicted, jobs
 

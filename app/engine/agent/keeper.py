@@ -28,6 +28,7 @@ from app.engine.context.pace import Pace
 from app.engine.context.summaries import SummaryAnswer, SummaryRequest
 from app.engine.context.trimming import Cut, prune, truncate_args
 from app.engine.context.units import Keep
+from app.engine.context.window import reserved_tokens
 from app.engine.errors import ContextOverflow
 from app.engine.events import Activity
 from app.engine.llm.endpoint import Endpoint, Request, complete
@@ -209,7 +210,8 @@ class ContextKeeper:
         fixed = sum(part.tokens for part in around.injected.parts) + around.tool_tokens
         estimated = fixed + counter.messages(context)
         size = error.window or window.tokens
-        limit = corrected_limit(size, estimated, error.requested or 0)
+        room = size - reserved_tokens(around.config.compaction, size)
+        limit = corrected_limit(room, estimated, error.requested or 0)
         entry = e.Overflow(requested=error.requested, window=error.window, reason=str(error))
         await self._live.write(lambda session: session.append(entry))
         self._emit("started", str(error))

@@ -57,7 +57,11 @@ class AgentParts:
         small = is_small(endpoint, window)
         compaction = config.compaction
         if small and compaction.trigger_tokens == type(compaction).defaults().trigger_tokens:
-            compaction = compaction.replace(trigger_tokens="auto", safety_ratio=0.60)
+            compaction = compaction.replace(trigger_tokens="auto")
+        if small and compaction.trigger_tokens == "auto" and not compaction.keep_tokens:
+            compaction = compaction.replace(
+                safety_ratio=0.60, keep_tokens="auto", keep_tokens_min=0
+            )
         eviction = config.eviction
         if eviction.max_result_chars == type(eviction).defaults().max_result_chars:
             eviction = eviction_for(eviction, window, small=small)
