@@ -173,6 +173,12 @@ def _run_tokens(run: str, start: int) -> Iterator[Token]:
         yield Token(start + at[last], start + at[last + 1], (folded[last],), run=True)
 
 
+def _run_terms(run: str) -> list[str]:
+    """The terms of one run, as `_run_tokens` has them."""
+    folded = run if _PLAIN_RUN.fullmatch(run) else _fold_run(run)[0]
+    return [folded[i : i + 2] for i in range(len(folded) - 1)] + ([folded[-1]] if folded else [])
+
+
 def _fold_run(run: str) -> tuple[str, list[int]]:
     """`fold_with_map` of a run, without characters that no term may hold."""
     out: list[str] = []
@@ -198,12 +204,21 @@ def index_text(text: str) -> str:
     """What the full-text table stores for `text`: main terms, a fence, then the other terms."""
     main: list[str] = []
     rest: list[str] = []
-    for token in tokens(text):
-        main.append(token.terms[0])
-        if len(token.terms) > 1:
-            rest += token.terms[1:]
-        if token.stem:
-            rest.append(STEM_MARK + token.stem)
+    pattern = _ASCII_TOKEN if text.isascii() else _token_pattern()
+    # The same walk as `tokens`, without their places: this is the hot path of indexing.
+    for match in pattern.finditer(text):
+        kind = match.lastgroup
+        if kind == "word":
+            terms, stemmed = _word(match.group())
+            if terms:
+                main.append(terms[0])
+                rest += terms[1:]
+            if stemmed:
+                rest.append(STEM_MARK + stemmed)
+        elif kind == "run":
+            main += _run_terms(match.group())
+        elif kind == "symbol" and (term := _clean(fold(match.group()))):
+            main.append(term)
     if not rest:
         return " ".join(main)
     return f"{' '.join(main)} {FENCE} {' '.join(rest)}"
