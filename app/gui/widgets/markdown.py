@@ -160,6 +160,7 @@ class MarkdownView(QTextBrowser):
         cursor = QTextCursor(self.document())
         if self._waiting:
             self._drop_tail(cursor)
+        cursor.beginEditBlock()  # one layout for the whole slice
         while self._waiting and clock.elapsed() < SLICE:
             segment = self._waiting.popleft()
             if self._shown >= SHOWN:
@@ -169,6 +170,7 @@ class MarkdownView(QTextBrowser):
             self._cuts.append(segment.cut)
             more = f"{MORE}cut/{len(self._cuts) - 1}" if segment.cut else ""
             self._writer.write(cursor, segment, more)
+        cursor.endEditBlock()
         if self._waiting:
             self._timer.start(0)
             return
