@@ -54,6 +54,7 @@ class Segmenter:
         if parts[-1]:
             self._line.append(parts[-1])
             self._line_size += len(parts[-1])
+            self._end_early(self._line[0][0])
         return self._take()
 
     def close(self) -> list[Segment]:
@@ -73,6 +74,12 @@ class Segmenter:
     def _head_of_line(self) -> str:
         head = "".join(self._line[:200])[:LINE_SHOWN]
         return head + "…"
+
+    def _end_early(self, letter: str) -> None:
+        """A paragraph is over as soon as the first letter after a blank line is no space."""
+        item = bool(self._lines and _ITEM.match(self._lines[0]))
+        if self._blank and not self._fence and not item and letter not in " \t\r":
+            self._emit()
 
     def _end_line(self, line: str) -> None:
         line = line.rstrip("\r")
