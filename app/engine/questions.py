@@ -25,12 +25,14 @@ from app.engine.records import (
     DayInfo,
     DayLog,
     Decision,
+    Due,
     EvictedInfo,
     Finding,
     JobInfo,
     MemoryView,
     ModelCall,
     ModelStatus,
+    Move,
     Preview,
     Proposal,
     ProposalInfo,
@@ -242,6 +244,14 @@ class Questions:
     async def model_calls(self, run: str) -> list[ModelCall]:
         """The model calls of one run of the memory pipeline."""
         return await asyncio.to_thread(self._rooms.runs.calls, run)
+
+    async def moves(self, run: str = "") -> list[Move]:
+        """Files that maintenance moved, oldest first: of one run, or all there are."""
+        return await asyncio.to_thread(self._rooms.runs.moved, run)
+
+    async def upcoming(self) -> list[Due]:
+        """What memory work comes by itself, and when."""
+        return await asyncio.to_thread(self._rooms.scheduler.upcoming)
 
     async def retention_preview(self) -> list[RetentionItem]:
         """What maintenance would move now, with rule and age."""

@@ -486,6 +486,26 @@ class JobInfo(Struct, frozen=True):
     target: str = ""
 
 
+class Due(Struct, frozen=True):
+    """Something that comes by itself. `when` is None when it waits for something else to happen;
+    `reason` says in words what it waits for or what it is about."""
+
+    kind: str
+    when: datetime | None
+    reason: str = ""
+
+
+class Move(Struct, frozen=True):
+    """One file that maintenance moved. Paths are relative to the workspace; `rule` a sentence."""
+
+    run: str
+    when: datetime
+    step: str
+    source: str
+    target: str
+    rule: str
+
+
 class ModelCall(Struct, frozen=True):
     """One model call of the memory pipeline, as `runs.jsonl` keeps it."""
 

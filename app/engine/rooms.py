@@ -233,7 +233,7 @@ class Rooms:
         self.consolidator.endpoint = endpoint if self.curates_with_model() else None
         manual = bool(job.payload.get("manual"))
         outcome = await self.consolidator.consolidate(self.clock(), manual=manual)
-        job.target = outcome.run if outcome.state in ("proposed", "applied") else ""
+        job.target = outcome.run  # also of a failed run: its model calls are kept under it
         match outcome.state:
             case "proposed":
                 return "A proposal waits for your review."

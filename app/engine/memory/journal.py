@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
-from app.engine.records import ModelCall, Usage
+from app.engine.records import ModelCall, Move, Usage
 from app.engine.workspace.files import (
     Held,
     append_durable,
@@ -166,6 +166,27 @@ class RunLog:
     def moves(self) -> list[dict[str, Any]]:
         """All moves, oldest first, as they were recorded."""
         return [r for r in read_lines(self._path) if r is not None and r.get("type") == "move"]
+
+    def moved(self, run: str = "") -> list[Move]:
+        """The moves of one run ("": of all), oldest first; what is not understood is left out."""
+        found: list[Move] = []
+        for record in self.moves():
+            if run and record.get("run") != run:
+                continue
+            try:
+                found.append(
+                    Move(
+                        run=record["run"],
+                        when=_time(record),
+                        step=record["step"],
+                        source=record["from"],
+                        target=record["to"],
+                        rule=record["rule"],
+                    )
+                )
+            except (KeyError, TypeError, ValueError):
+                continue
+        return found
 
     def set_aside(self, before: datetime, aside: Path) -> int:
         """Move the records from before a moment to the file `aside`; how many.

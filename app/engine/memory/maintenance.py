@@ -23,7 +23,7 @@ from app.engine.jobs import JobContext, JobQueue, Runner, Skipped
 from app.engine.memory.gate import Gate
 from app.engine.memory.journal import RunLog
 from app.engine.memory.retention import Retention, RetentionItem
-from app.engine.records import JobInfo
+from app.engine.records import Due, JobInfo
 from app.engine.workspace.layout import Layout
 from app.engine.workspace.sections import SectionStates
 
@@ -79,6 +79,7 @@ class MemoryMaintenanceScheduler:
         self._sleep = sleep
         self._retention = Retention(layout, RunLog(layout))
         self._timer: asyncio.Task[None] | None = None
+        self._next: datetime | None = None
         self._stopped = False
         jobs.register(KIND, self.run)
 
@@ -99,7 +100,9 @@ class MemoryMaintenanceScheduler:
 
     async def _tick(self) -> None:
         while True:
-            await self._sleep(self._config().maintenance.interval.total_seconds())
+            interval = self._config().maintenance.interval
+            self._next = self._clock() + interval
+            await self._sleep(interval.total_seconds())
             await self._gated("timer")
 
     async def request_consolidation(self) -> JobInfo | None:
@@ -131,6 +134,22 @@ class MemoryMaintenanceScheduler:
         return job
 
     # ------------------------------------------------------------------ what
+
+    def upcoming(self) -> list[Due]:
+        """What comes by itself: the waiting lines' consolidation and the next round. Blocks."""
+        settings = self._config()
+        gap = settings.maintenance.opportunistic_gap
+        gap = settings.memory.consolidation_min_gap if gap is None else gap
+        out: list[Due] = []
+        lines = sum(len(one.section.lines) for one in self._states.known("waiting"))
+        if lines:
+            last = self._gate.last("maintenance")
+            after = last + gap if last is not None and last + gap > self._clock() else None
+            said = f"after the next flush, {_count(lines, 'line')} waiting"
+            out.append(Due("consolidate", after, said))
+        if self._next is not None and not self._stopped:
+            out.append(Due(KIND, self._next))
+        return out
 
     async def preview(self) -> list[RetentionItem]:
         """Each file the next round would move or delete, with rule and age. Touches nothing."""
