@@ -197,6 +197,7 @@ def test_the_undo_bar_goes_by_itself_and_stays_while_focused(qtbot):
     assert bar.isVisible()
     assert bar.geometry().bottom() < over.height()
     bar._timer.stop()
+    bar.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, False)  # wherever the pointer was left
     bar._on_time()
     assert not bar.isVisible()
     bar.show_act("again", (Act("Undo", lambda: done.append("undo")),))
@@ -343,3 +344,17 @@ def test_hover_repaints_do_no_harm(qtbot, rows):
     qtbot.mouseMove(rows.viewport(), spot)
     QApplication.sendEvent(rows.viewport(), QEvent(QEvent.Type.Leave))
     rows.grab()
+
+
+def test_labels_that_were_hidden_follow_the_zoom(qtbot):
+    from app.gui.look.theme import theme
+    from app.gui.look.type import font
+
+    outer, inner = QWidget(), QWidget()
+    inner.setParent(outer)
+    label = T("24.3k", "small", tabular=True, parent=inner)
+    inner.hide()
+    theme().choose("dark", zoom=1.5)
+    shown(qtbot, outer)
+    inner.show()
+    assert label.font().pixelSize() == font("small").pixelSize() > 15

@@ -115,7 +115,9 @@ class Theme(QObject):
         app = QApplication.instance()
         if isinstance(app, QApplication):
             app.setPalette(palette_for(self.scheme, self.contrast))
-            app.setStyleSheet(style_sheet())
+            # Setting it again resets fonts that widgets chose for themselves: only when it differs.
+            if app.styleSheet() != (sheet := style_sheet()):
+                app.setStyleSheet(sheet)
         self.changed.emit()
         if isinstance(app, QApplication):
             for window in app.topLevelWidgets():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPalette, QPixmap
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPalette, QPixmap, QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QLabel, QSizePolicy, QWidget
 
 from app.gui.look import icons
@@ -82,6 +82,10 @@ class T(QLabel):
         palette = QPalette(self.palette())
         palette.setColor(QPalette.ColorRole.WindowText, token(color))
         self.setPalette(palette)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._dress()  # the first polish under a style sheet brings back an earlier font
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()

@@ -269,6 +269,8 @@ class MarkdownView(QTextBrowser):
 
     def _on_size(self, _: object = None) -> None:
         high = max(ceil(self.document().size().height()), 4)
+        if self.document().lastBlock().blockFormat().property(CODE):
+            high += WELL  # a margin below the last block is not part of the document
         if high != self.height() or high != self.maximumHeight():
             self.setFixedHeight(high)
             self.grown.emit()

@@ -226,7 +226,8 @@ class RowList(QTableView):
             return
         self.selectionModel().clear()
         self._quiet = False
-        self._step_from(place - 1, 1) or self._step_from(place, -1)
+        if not self._step_from(place - 1, 1):
+            self._step_from(place, -1)
 
     def current_row(self) -> Row | None:
         index = self.currentIndex()

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QVBoxLayou
 from app.engine.records import SessionInfo
 from app.gui.look.icons import SIGN, paint_icon
 from app.gui.look.text import elided, plain_line, plural, preview, tr
-from app.gui.look.theme import theme, token
+from app.gui.look.theme import soft_outline, theme, token
 from app.gui.look.type import font, row_height
 from app.gui.widgets.buttons import IconButton, Pressable
 from app.gui.widgets.labels import T, plain_tip
@@ -65,7 +65,8 @@ class PlaceButton(Pressable):
         box = QRectF(self.rect())
         on = self.isChecked()
         if on:
-            rounded(painter, box, 6, token("accent_soft"))
+            outline = token("accent") if soft_outline() else None
+            rounded(painter, box, 6, token("accent_soft"), outline, 2.0)
         elif self.underMouse():
             rounded(painter, box, 6, token("press" if self.isDown() else "hover"))
         middle = box.center().y()
