@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from app.engine.config import EngineConfig
     from app.engine.engine import Engine
     from app.engine.llm.keys import Keys
-    from app.engine.llm.roles import EndpointSettings, Endpoints
+    from app.engine.llm.roles import Endpoints, EndpointSettings
 
 
 def settings_file() -> Path:
@@ -144,4 +144,3 @@ async def known_models(url: str | None) -> list[dict[str, Any]]:
                 }
             )
     return rows
-
