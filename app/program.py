@@ -25,6 +25,7 @@ from app.engine.errors import UserError
 from app.gui.bridge import EngineSignals, run
 from app.gui.bridge.faults import Faults
 from app.gui.bridge.single import Doorbell, raise_other
+from app.gui.look import icons as look_icons
 from app.gui.look import theme as look_theme
 from app.gui.look import type as look_type
 from app.gui.look.text import tr
@@ -224,6 +225,7 @@ def application() -> QApplication:
         app = QApplication(sys.argv[:1])
     app.setApplicationName("Palimpsest")
     app.setDesktopFileName(APP_ID)
+    look_icons.use_cache(places.data_dir())
     look_type.install(app)
     look_theme.install(app)
     return app
@@ -237,6 +239,7 @@ def first_paint(folder: Path) -> Showing:
     showing = Showing(folder, demo=folder == demo_folder())
     showing.show()
     QApplication.processEvents()
+    look_icons.save()  # only after a first start is there anything new to keep
     return showing
 
 
