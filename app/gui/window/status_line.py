@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.engine.records import JobInfo, Status
 from app.gui.look.text import compact, number, plain_line, plural, tr
-from app.gui.look.theme import token
+from app.gui.look.theme import theme, token
 from app.gui.look.type import row_height
 from app.gui.widgets.labels import Clickable, IconLabel, T, plain_tip
 from app.gui.widgets.meter import Share
@@ -92,10 +92,14 @@ class StatusLine(QWidget):
         self.work.clicked.connect(lambda: self.go_wanted.emit("activity"))
         self.reviews.clicked.connect(lambda: self.go_wanted.emit("memory"))
         self._tokens = (0, 0)
-        self.setFixedHeight(max(28, row_height(28)))
+        self._fit()
+        theme().changed.connect(self._fit)
         self.show_tokens(0, 0)
         self.reviews.hide()
         self.work.hide()
+
+    def _fit(self) -> None:
+        self.setFixedHeight(row_height(28))
 
     def show_status(self, status: Status) -> None:
         model = status.model
