@@ -7,7 +7,7 @@ caller passes, so that a view can tell its own changes from others'. Failures ar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 from uuid import uuid4
 
@@ -15,6 +15,7 @@ from app.engine.agent.live import LiveSession
 from app.engine.config import EngineConfig
 from app.engine.errors import BaseChanged, StorageError, WorkspaceBusy
 from app.engine.jobs import Runner
+from app.engine.llm.roles import EndpointSettings, RoleSettings
 from app.engine.policy_file import write_policy
 from app.engine.records import Applied, CompactionReport, Decision, TurnResult
 from app.engine.rooms import Rooms
@@ -266,6 +267,22 @@ class Commands:
             await rooms.index.remove(path)
         rooms.bus.changed("evicted", "index", initiator=initiator)
         return moved
+
+    async def use_models(
+        self,
+        servers: Mapping[str, EndpointSettings],
+        roles: RoleSettings,
+        *,
+        initiator: object | None = None,
+    ) -> None:
+        """Work with other servers and roles at once.
+
+        Replies and jobs that run keep the connection they have; it is closed when they are done.
+        Nothing is stored: servers and roles are the person's, not the workspace's.
+        """
+        rooms = self._rooms
+        rooms.retire(rooms.endpoints.change(servers, roles))
+        rooms.bus.changed("settings", "context", initiator=initiator)
 
     async def configure(self, config: EngineConfig, *, initiator: object | None = None) -> None:
         """Use and store another configuration of this workspace (policy only; never a key)."""

@@ -192,7 +192,7 @@ class Engine:
         await rooms.close_sessions()
         await rooms.end_tasks()
         await rooms.index.close()
-        await rooms.endpoints.close()
+        await rooms.close_models()
 
 
 def stored_config(layout: Layout, defaults: EngineConfig) -> tuple[EngineConfig, str]:

@@ -60,6 +60,7 @@ class Endpoints:
         self._make = make
         self._embedded = embedded
         self._made: dict[str, Endpoint] = {}
+        self._given: set[str] = set()
 
     def resolve(self, name: str) -> Endpoint:
         """The endpoint of a name. Raises `ConfigError` naming what is configured."""
@@ -91,6 +92,21 @@ class Endpoints:
     def use(self, name: str, endpoint: Endpoint) -> None:
         """Put a ready endpoint under a name (an embedding program's own model, a scripted one)."""
         self._made[name] = endpoint
+        self._given.add(name)
+
+    def change(
+        self, servers: Mapping[str, EndpointSettings], roles: RoleSettings
+    ) -> list[Endpoint]:
+        """Work with other servers and roles from now on.
+
+        Every server's endpoint is made anew at its next use, for its key may have changed, too; the
+        built-in model and those put by `use` stay. What was made for servers is returned: close it
+        when nothing talks through it any more.
+        """
+        self.servers = dict(servers)
+        self.roles = roles
+        stale = [name for name in self._made if name != BUILTIN and name not in self._given]
+        return [self._made.pop(name) for name in stale]
 
     async def close(self) -> None:
         made, self._made = list(self._made.values()), {}

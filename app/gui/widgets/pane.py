@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.engine.errors import UserError
 from app.gui.bridge import EngineSignals, Tasks
+from app.gui.bridge.person import PersonalSettings
 from app.gui.look.theme import Theme, theme
 from app.gui.widgets.action import Action
 from app.gui.widgets.dialogs import open_link
@@ -55,7 +56,7 @@ class Desk:
     """What every pane is given.
 
     `engine` has `ask` and `do`; `signals` are its events; `report(error)` tells of a bug. `now` is
-    the clock. `kept` holds what a pane wants to find again at the next start (plain JSON values
+    the clock. `person` are the person's own settings (None where there are none). `kept` holds what a pane wants to find again at the next start (plain JSON values
     under "<place>.<name>": splitter sizes, a chosen tab); the window stores it.
     """
 
@@ -65,6 +66,7 @@ class Desk:
     now: Callable[[], datetime] = _now
     kept: dict[str, Any] = field(default_factory=dict)
     theme: Theme = field(default_factory=theme)
+    person: PersonalSettings | None = None
 
 
 class Pane(QWidget):
