@@ -271,3 +271,5 @@ class PagedText(QPlainTextEdit):
         palette.setColor(QPalette.ColorRole.Base, token(self._ground))
         palette.setColor(QPalette.ColorRole.Text, token("text"))
         self.setPalette(palette)
+        # With a style sheet the viewport keeps the colours of its first polish.
+        self.viewport().setPalette(palette)

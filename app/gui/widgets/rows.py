@@ -294,6 +294,8 @@ class RowList(QTableView):
         # The delegate paints selection; the style must not paint its own below.
         palette.setColor(QPalette.ColorRole.Highlight, ground)
         self.setPalette(palette)
+        # With a style sheet the viewport keeps the colours of its first polish.
+        self.viewport().setPalette(palette)
         self._size_heads()
         self.viewport().update()
 
