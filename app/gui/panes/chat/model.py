@@ -7,11 +7,12 @@ becomes the answer that is stored, in the same place; so nothing is taken away t
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from app.engine.records import TranscriptItem
-from app.gui.look.text import compact, number, plain_line, plural, preview, sentence, tr
+from app.gui.look.text import compact, number, plain_line, plural, preview, sentence, short_day, tr
 
 ANSWERS = ("assistant", "tool", "live", "waiting", "approval")
 HIDDEN = ("system", "eviction")
@@ -56,9 +57,16 @@ class Stretch:
 
 
 def pieces(
-    items: Sequence[TranscriptItem], tail: Sequence[Stretch] = (), *, running: bool = False
+    items: Sequence[TranscriptItem],
+    tail: Sequence[Stretch] = (),
+    *,
+    running: bool = False,
+    asks: Collection[str] = (),
 ) -> list[Piece]:
-    """Rows for `items` (oldest first), then what of a running reply is not among them."""
+    """Rows for `items` (oldest first), then what of a running reply is not among them.
+
+    `asks` are ids of calls that wait for a person's word.
+    """
     aside = {
         str(i.detail.get("of", "")): int(i.detail.get("chars", 0) or 0)
         for i in items
@@ -73,11 +81,13 @@ def pieces(
         if item.kind == "tool":
             cut = aside.get(str(item.detail.get("result_id", "")), 0) or aside.get(item.id, 0)
         open_call = item.kind == "tool" and item.result is None and at >= last_open
-        rows.append(Piece(item.id, item.kind, item, aside=cut, running=open_call))
+        kind = "approval" if item.id in asks and open_call else item.kind
+        rows.append(Piece(item.id, kind, item, aside=cut, running=open_call))
     known = {item.id for item in items}
     for stretch in tail:
         if stretch.item is not None and stretch.item.id not in known:
-            rows.append(Piece(stretch.item.id, "tool", stretch.item, running=running))
+            kind = "approval" if stretch.item.id in asks else "tool"
+            rows.append(Piece(stretch.item.id, kind, stretch.item, running=running))
         elif stretch.item is None and stretch.text:
             kind = "live" if running else "broken"
             text = TranscriptItem(stretch.key, 0, "assistant")
@@ -228,22 +238,32 @@ def compaction_line(item: TranscriptItem) -> str:
     return f"{head}: {sentence(facts)}"
 
 
-def quiet_line(item: TranscriptItem) -> str:
-    """What the engine did, in one line."""
+def quiet_line(item: TranscriptItem, today: date | None = None) -> str:
+    """What the engine did, in one line; days are named from `today`."""
+    if item.kind == "flush":
+        return _flush(item, today)
     maker = _LINES.get(item.kind)
     return maker(item) if maker else preview(item.text or item.kind, 160)
 
 
-def _flush(item: TranscriptItem) -> str:
+def _flush(item: TranscriptItem, today: date | None) -> str:
     count = int(item.detail.get("bullets", 0) or 0)
     if not count:
         why = preview(item.text, 120) if item.text.strip() else ""
         return tr("Nothing here was kept: {why}", why=why) if why else tr("Nothing here was kept")
-    name = item.target.rsplit("/", 1)[-1].removesuffix(".md")
-    if not name:
+    name = item.target.rsplit("/", 1)[-1].removesuffix(".md")[:10]
+    try:
+        of = date.fromisoformat(name)
+    except ValueError:
         return plural(count, "{n} line added to the daily log", "{n} lines added to the daily log")
+    if of == today:
+        return plural(count, "{n} line added to today's log", "{n} lines added to today's log")
+    named = short_day(of, today) if today is not None else name
     return plural(
-        count, "{n} line added to the log of {day}", "{n} lines added to the log of {day}", day=name
+        count,
+        "{n} line added to the log of {day}",
+        "{n} lines added to the log of {day}",
+        day=named,
     )
 
 
@@ -302,7 +322,7 @@ def _note(item: TranscriptItem) -> str:
 
 
 _LINES = {
-    "flush": _flush, "consolidation": _consolidation, "recall": _recall, "overflow": _overflow,
+    "consolidation": _consolidation, "recall": _recall, "overflow": _overflow,
     "interrupted": _interrupted, "failure": _failure, "gap": _gap, "reset": _reset, "fork": _fork,
     "note": _note,
 }  # fmt: skip
@@ -316,8 +336,7 @@ def details(item: TranscriptItem) -> str:
         raw = item.detail.get("raw", "")
         return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
     if item.kind == "failure":
-        raw = str(item.detail.get("raw", "") or "")
-        return raw
+        return str(item.detail.get("raw", "") or "")
     return ""
 
 

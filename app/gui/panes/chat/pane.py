@@ -1,21 +1,41 @@
-"""Chat: the transcript of a session, a reply while it is made, and what the person writes."""
+"""Chat: the transcript of a session, a reply while it is made, and what the person writes.
+
+The pane owns what is shown; sending is `talking.Talk`, acts are `acts.SessionActs`, replies of all
+sessions are `turns.Replies`. Changing the session stops nothing: its reply goes on.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+import inspect
 
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.engine.errors import SessionNotFound, UserError
 from app.engine.events import Changed, TurnEvent
-from app.engine.records import TranscriptItem
-from app.gui.panes.chat.model import merge, pieces
+from app.engine.records import ContextView, SessionInfo, TranscriptItem
+from app.gui.look.text import preview, tr
+from app.gui.panes.chat.acts import SessionActs
+from app.gui.panes.chat.first_steps import FirstSteps
+from app.gui.panes.chat.inspector import Inspector
+from app.gui.panes.chat.model import Stretch, merge, pieces
 from app.gui.panes.chat.rows import Hub
+from app.gui.panes.chat.talking import Talk
 from app.gui.panes.chat.transcript import WIDEST, TranscriptView
-from app.gui.panes.chat.turns import Replies
-from app.gui.panes.chat.writing import Drafts, Foot
+from app.gui.panes.chat.turns import ENDS, Replies
+from app.gui.panes.chat.writing import Foot
+from app.gui.widgets.action import Action
+from app.gui.widgets.buttons import Button, IconButton
+from app.gui.widgets.notices import Act, UndoBar
 from app.gui.widgets.pane import Desk, Pane, Target
+from app.gui.widgets.surfaces import EmptyState
 
 PAGE = 200  # items read at a time
 EVERY = 40  # ms between two looks at the transcript
+PAUSE = 400  # ms of quiet typing before the context is looked at again
+STEPS_DONE = "chat.steps_done"
+CONTEXT_KINDS = {"transcript", "context", "memory", "settings"}
 
 
 class ChatPane(Pane):
@@ -26,96 +46,379 @@ class ChatPane(Pane):
         self.session_id = ""
         self.items: list[TranscriptItem] = []
         self.replies = Replies()
-        self.drafts = Drafts(desk.kept)
-        self.queue: dict[str, str] = {}
-        self._more_before = False
         self.hub = Hub(self)
+        self.hub.today = lambda: desk.now().astimezone().date()
         self.view = TranscriptView(self.hub)
         self.foot = Foot()
-        self.foot.setMaximumWidth(WIDEST)
-        low = QWidget()
-        row = QHBoxLayout(low)
-        row.setContentsMargins(16, 0, 16, 16)
-        row.addWidget(self.foot)
-        self.body.addWidget(self.view, 1)
-        self.body.addWidget(low)
-        self.head.follow(self.view)
+        self.steps = FirstSteps()
+        self.panel = Inspector()
+        self.talk = Talk(self)
+        self.acts = SessionActs(self)
+        self._info: SessionInfo | None = None
+        self._fresh = ""  # a new session that has no message yet
+        self._more_before = False
+        self._loaded = ""  # the session whose items are shown
+        self._sent_views: dict[str, ContextView] = {}
+        self._build()
+        self.bar = UndoBar(self.view)
         self._wire()
+
+    def _build(self) -> None:
+        self.timeline = Button(tr("Timeline"), "quiet", icon="chart-gantt")
+        self.more = IconButton("ellipsis", tr("More about this session"))
+        self.unfold = IconButton("panel-right", tr("Show the context"), key="Ctrl+I")
+        self.head.add(self.timeline, self.more, self.unfold)
+        self.head.follow(self.view)
+        self.empty = EmptyState(
+            tr("A new session"),
+            tr("Write the first message below. What is worth keeping goes to today's log, and from "
+               "there, once you have accepted it, into MEMORY.md."),
+            tr("See what the model is told"), icon="panel-right", key="Ctrl+I", margin=16,
+            run=self.inspector_toggled.emit,
+        )  # fmt: skip
+        self.middle = QStackedWidget()
+        self.middle.addWidget(self.view)
+        self.middle.addWidget(_centred(self.empty))
+        self.foot.setMaximumWidth(WIDEST)
+        talking = QWidget()
+        box = QVBoxLayout(talking)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addWidget(self.middle, 1)
+        box.addWidget(_centred(self.foot, low=16))
+        self.pages = QStackedWidget()
+        self.pages.addWidget(talking)
+        self.pages.addWidget(self.steps)
+        self.body.addWidget(self.pages, 1)
 
     def _wire(self) -> None:
         self._paint = QTimer(self, singleShot=True, interval=EVERY)
         self._paint.timeout.connect(self._show)
+        self._look = QTimer(self, singleShot=True, interval=PAUSE)
+        self._look.timeout.connect(self.look_at_context)
         self.hub.go.connect(self.go)
         self.hub.link.connect(self.ask_link)
-        self.foot.sent.connect(self._on_sent)
+        self.hub.whole.connect(self._on_whole)
+        self.hub.approve.connect(self._on_approve)
+        self.hub.again.connect(self.talk.again)
+        self.view.earlier_wanted.connect(lambda: self.tasks.latest("earlier", self._earlier()))
+        self.foot.sent.connect(self.talk.on_sent)
         self.foot.stopped.connect(self.stop)
+        self.foot.edited.connect(self._on_edited)
+        self.foot.queued.taken_back.connect(self.talk.take_back)
+        self.timeline.clicked.connect(self.show_timeline)
+        self.more.clicked.connect(lambda: self.acts.show_menu(self.more))
+        self.unfold.clicked.connect(self.inspector_toggled)
+        self.panel.folded.connect(self.inspector_toggled)
+        self.panel.go.connect(self.go)
+        self.panel.preview_wanted.connect(lambda: self._start(self.acts.preview()))
+        self.panel.compact_wanted.connect(lambda: self._start(self.acts.compact()))
+        self.steps.review_wanted.connect(self._on_review)
+        self.steps.talk_wanted.connect(self._on_talk)
+        self.steps.folder_wanted.connect(self._on_folder)
+        models = Target("settings", section="models")
+        self.steps.models_wanted.connect(lambda: self.go.emit(models))
         self.desk.signals.turn.connect(self._on_turn)
         self.desk.signals.changed.connect(self._on_changed)
 
+    # ------------------------------------------------------------------ the pane contract
+
+    def actions(self) -> list[Action]:
+        return self.acts.actions()
+
+    def inspector(self) -> QWidget:
+        return self.panel
+
+    def on_inspector(self, shown: bool) -> None:
+        self.unfold.setVisible(not shown)
+
+    def focus_parts(self) -> list[QWidget]:
+        if self.pages.currentWidget() is self.steps:
+            return [self.steps.review.button]
+        return [self.foot.composer.field, self.view]
+
     async def open(self, target: Target) -> None:
+        """A session, an item in it, or a new one (`section="new"`)."""
+        self.tasks.cancel("refresh")
+        self._leave_steps()
         if target.section == "new":
-            self._enter(await self.desk.engine.do.new_session())
+            await self.new_session()
         elif target.session_id:
-            self._enter(target.session_id)
-            await self._read()
+            await self._open_session(target.session_id)
+            if target.entry_id:
+                await self._reveal(target.entry_id)
+        self.foot.composer.setFocus()
 
     async def refresh(self) -> None:
         if self.session_id:
             await self._read()
+        else:
+            await self.enter_any()
+        self.look_at_context()
+        self.tasks.latest("model", self._read_model())
+        if self._wants_steps():
+            await self._show_steps()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.talk.busy(self.session_id):
+            self.stop()
+            return
+        super().keyPressEvent(event)
+
+    # ------------------------------------------------------------------ sessions
+
+    async def new_session(self) -> str:
+        """Show a new session; one that is still empty is used again."""
+        if not self._fresh:
+            self._fresh = await self.desk.engine.do.new_session(initiator=self)
+        await self._open_session(self._fresh)
+        return self._fresh
+
+    async def enter_any(self, but: str = "") -> None:
+        """Show the newest session (not `but`), or a new one."""
+        sessions = [s for s in await self.desk.engine.ask.sessions() if s.id != but]
+        if sessions:
+            await self._open_session(sessions[0].id)
+        elif self.off():
+            self._show()
+        else:
+            await self.new_session()
+
+    async def _open_session(self, session_id: str) -> None:
+        self._enter(session_id)
+        try:
+            await self._read()
+        except SessionNotFound:
+            if session_id == self._fresh:
+                self._fresh = ""
+            raise
+        self.look_at_context()
 
     def _enter(self, session_id: str) -> None:
         if session_id == self.session_id:
             return
-        self.drafts.put(self.session_id, self.foot.composer.text())
         self.session_id = self.hub.session_id = session_id
-        self.items = []
-        self.view.clear()
-        self.foot.composer.set_text(self.drafts.get(session_id))
+        self.foot.composer.set_text(self.talk.drafts.get(session_id))
+        self.talk.show_queue()
+        self.bar.close_bar()
+        self.notices.clear()
         self.showing.emit(session_id)
-        self._show()
 
     async def _read(self) -> None:
+        """The newest items again; older ones that are loaded stay."""
         session_id = self.session_id
         page = await self.desk.engine.ask.transcript(session_id, limit=PAGE)
         if session_id != self.session_id:
             return
+        if self._loaded != session_id:
+            self._loaded, self.items, self._info = session_id, [], None
+            self.view.clear()
+            self.tasks.latest("title", self.read_title())
+        older = bool(self.items) and self.items[0].seq < (page[0].seq if page else 0)
         self.items = merge(self.items, page, PAGE)
-        self._more_before = len(page) == PAGE
+        if not older:
+            self._more_before = len(page) == PAGE
+        if page and session_id == self._fresh:
+            self._fresh = ""
         self._show()
 
+    async def _earlier(self) -> None:
+        if not self.items or not self._more_before:
+            return
+        session_id, first = self.session_id, self.items[0].seq
+        page = await self.desk.engine.ask.transcript(session_id, before=first, limit=PAGE)
+        if session_id != self.session_id:
+            return
+        self.items = [*page, *self.items]
+        self._more_before = len(page) == PAGE
+        self._show()
+        self.view.show_earlier()
+
+    async def _reveal(self, entry_id: str) -> None:
+        """Scroll to an item, reading older pages until it is found."""
+        while not self.view.reveal(entry_id):
+            if not self._more_before:
+                raise UserError(tr("That message is no longer in the log."), tr("Look around it."))
+            count = len(self.items)
+            await self._earlier()
+            if len(self.items) == count:
+                break
+
+    async def read_title(self) -> None:
+        sessions = await self.desk.engine.ask.sessions()
+        self._info = next((s for s in sessions if s.id == self.session_id), None)
+        self._show_head()
+
+    def session_title(self) -> str:
+        return self._info.title if self._info is not None else ""
+
+    # ------------------------------------------------------------------ showing
+
     def _show(self) -> None:
+        if self._loaded != self.session_id:
+            return
         reply = self.replies.of(self.session_id)
-        running = reply is not None and reply.running
-        tail = []
+        running = self.replies.running(self.session_id)
+        tail: list[Stretch] = []
+        asks: set[str] = set()
         if reply is not None:
             self.view.rename(reply.settled(self.items))
-            tail = reply.tail
-        rows = pieces(self.items, tail, running=running)
+            tail, asks = reply.tail, set(reply.asks)
+        rows = pieces(self.items, tail, running=running, asks=asks)
         if reply is not None:
-            rows += reply.foot()
+            rows += reply.foot(rows)
         self.view.show_pieces(rows, more_before=self._more_before)
+        for stretch in tail:  # what streamed while another session was shown
+            if stretch.item is None:
+                self.view.set_live(stretch.key, stretch.whole())
+        self.middle.setCurrentIndex(0 if rows or self._more_before else 1)
         self.foot.set_running(running)
+        self.panel.set_reply_running(running)
+        self._show_head()
+
+    def _show_head(self) -> None:
+        title = preview(self.session_title(), 120, blank=tr("New session"))
+        self.head.set_title(title)
+        self.titled.emit(title)
+        self.timeline.setVisible(bool(self.items))
+
+    def show_timeline(self) -> None:
+        self.go.emit(Target("timeline", session_id=self.session_id))
+
+    def off(self) -> str:
+        """Why nothing can be written here; "" when it can."""
+        if self.desk.engine is None:
+            return tr("The workspace is still being opened.")
+        return getattr(self.desk.engine, "problem", "") or ""
+
+    # ------------------------------------------------------------------ what the engine says
 
     def _on_turn(self, event: TurnEvent) -> None:
-        _reply, key = self.replies.take(event)
-        if event.session_id != self.session_id:
+        reply, key = self.replies.take(event)
+        if event.session_id != self.session_id or reply is None:
             return
+        if event.kind in ENDS:
+            if self.panel.view is not None:
+                self._sent_views[self.session_id] = self.panel.view
+            self._look.start()
+            self.tasks.latest("read", self._read())
         if key and self.view.append_live(key, event.text):
             return
         if not self._paint.isActive():
             self._paint.start()
 
     def _on_changed(self, event: Changed) -> None:
-        if "transcript" in event.kinds and self.session_id in event.ids:
+        if self.desk.engine is None or not self.session_id:
+            return
+        ours = not event.ids or self.session_id in event.ids
+        if "transcript" in event.kinds and ours:
             self.tasks.latest("read", self._read())
+        if "sessions" in event.kinds and ours:
+            self.tasks.latest("title", self.read_title())
+        if event.kinds & CONTEXT_KINDS and (ours or "memory" in event.kinds):
+            self._look.start()
 
-    def _on_sent(self, text: str) -> None:
-        self.foot.composer.clear()
-        self.tasks.start("send", self._send(self.session_id, text))
+    def look_at_context(self) -> None:
+        if self.session_id and self.desk.engine is not None:
+            self.tasks.latest("context", self._read_context())
 
-    async def _send(self, session_id: str, text: str) -> None:
-        await self.desk.engine.do.send(session_id, text)
+    async def _read_context(self) -> None:
+        session_id, ask = self.session_id, self.desk.engine.ask
+        view = await ask.context(session_id, self.foot.composer.text())
+        if session_id != self.session_id:
+            return
+        self.panel.show_view(view, self._sent_views.get(session_id))
+        self.measured.emit(view.total, view.window.tokens)
+        if self.panel.isVisible():
+            self.panel.show_report(await ask.compaction_preview(session_id))
+
+    async def _read_model(self) -> None:
+        model = await self.desk.engine.ask.model()
+        self.panel.show_model(model)
+        if model.state == "failed":
+            settings = Target("settings", section="models")
+            act = Act(tr("Settings, Models"), lambda: self.go.emit(settings))
+            self.notice(tr("No model answers"), model.note, acts=(act,), key="model")
+        else:
+            self.notices.drop("model")
+
+    # ------------------------------------------------------------------ what people do
+
+    def _on_edited(self, text: str) -> None:
+        self.talk.on_edited(text)
+        self._look.start()
 
     def stop(self) -> None:
-        if self.session_id:
+        if self.talk.busy(self.session_id):
             self.tasks.latest("stop", self.desk.engine.do.stop(self.session_id))
+
+    def _on_approve(self, item_id: str, allow: bool) -> None:
+        reply = self.replies.of(self.session_id)
+        if reply is None or item_id not in reply.asks:
+            return
+        call_id, _item = reply.asks.pop(item_id)
+        answer = self.desk.engine.do.answer_approval(self.session_id, call_id, allow)
+        self._start(answer)
+        self._paint.start()
+
+    def _on_whole(self, item_id: str, take: object) -> None:
+        async def fetch() -> None:
+            text = await self.desk.engine.ask.full_text(self.session_id, item_id)
+            take(text)  # type: ignore[operator]
+
+        self._start(fetch())
+
+    def run(self, action: Action) -> None:
+        """Run one of our own actions, from the menu."""
+        result = action.run()
+        if inspect.iscoroutine(result):
+            self._start(result)
+
+    def _start(self, work: object) -> None:
+        self.tasks.start("act", work)  # type: ignore[arg-type]
+
+    # ------------------------------------------------------------------ first steps
+
+    def _wants_steps(self) -> bool:
+        demo = bool(getattr(self.window(), "is_demo", False))
+        return demo and not self.desk.kept.get(STEPS_DONE)
+
+    def show_steps(self) -> None:
+        self._start(self._show_steps())
+
+    async def _show_steps(self) -> None:
+        ask = self.desk.engine.ask
+        waiting = await ask.proposals(waiting=True)
+        self.steps.show_state(waiting[0] if waiting else None, await ask.model())
+        self.head.hide()
+        self.pages.setCurrentWidget(self.steps)
+        self.steps.review.button.setFocus()
+
+    def _leave_steps(self) -> None:
+        if self.pages.currentWidget() is self.steps:
+            self.desk.kept[STEPS_DONE] = True
+            self.head.show()
+            self.pages.setCurrentIndex(0)
+
+    def _on_review(self, proposal_id: str) -> None:
+        self._leave_steps()
+        self.go.emit(Target("memory", proposal=proposal_id))
+
+    def _on_talk(self) -> None:
+        self._leave_steps()
+        self.go.emit(Target("chat", section="new"))
+
+    def _on_folder(self) -> None:
+        opener = self.window().findChild(QAction, "workspace.open")
+        if isinstance(opener, QAction):
+            opener.trigger()
+
+
+def _centred(widget: QWidget, low: int = 0) -> QWidget:
+    """`widget` in the middle, in line with the transcript's column."""
+    out = QWidget()
+    row = QHBoxLayout(out)
+    row.setContentsMargins(16, 0, 16, low)
+    widget.setMaximumWidth(WIDEST)
+    row.addWidget(widget)
+    return out

@@ -7,6 +7,7 @@ scroll position survive. What a row wants done it says to the `Hub`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 
 from PySide6.QtCore import QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QPaintEvent
@@ -39,6 +40,7 @@ class Hub(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.session_id = ""
+        self.today: Callable[[], date | None] = lambda: None
 
 
 class Row(QWidget):
@@ -171,6 +173,12 @@ class AnswerRow(Row):
         """More of a streaming answer."""
         self.view.append(text)
 
+    def catch_up(self, text: str) -> None:
+        """The whole text so far, of which this row may have the beginning."""
+        have = self.view.markdown()
+        if len(text) > len(have) and text.startswith(have):
+            self.view.append(text[len(have) :])
+
     def _show_thought(self, text: str) -> None:
         if not text.strip() or self.thought is not None:
             return
@@ -212,7 +220,7 @@ class QuietRow(Row):
 
     def take(self, piece: Piece) -> None:
         super().take(piece)
-        said = quiet_line(piece.item)
+        said = quiet_line(piece.item, self.hub.today())
         tone = "lost" if piece.kind in ("failure", "gap") else "text_soft"
         self.words.setText(said)
         self.words.set_color(tone)
@@ -243,7 +251,7 @@ class QuietRow(Row):
 
     def _unfold(self) -> None:
         if self._more is None:
-            self._more = Well(quiet_line(self.piece.item), details(self.piece.item), most=200)
+            self._more = Well(self.words.text(), details(self.piece.item), most=200)
             self.box.addSpacing(4)
             self.box.addWidget(self._more)
         else:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QPalette, QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from app.gui.look.text import tr
 from app.gui.panes.chat.cards import ApprovalRow, FailedRow, ToolRow, WaitingRow
@@ -71,7 +71,7 @@ class TranscriptView(QScrollArea):
         self.viewport().setAutoFillBackground(False)
         self.sheet = _Sheet()
         self.sheet.setAutoFillBackground(False)
-        self._outer = QVBoxLayout(self.sheet)
+        self._outer = QHBoxLayout(self.sheet)
         self._outer.setContentsMargins(0, 0, 0, 0)
         self.column = QWidget()
         self.column.setMaximumWidth(WIDEST)
@@ -127,6 +127,12 @@ class TranscriptView(QScrollArea):
             return False
         row.append(text)
         return True
+
+    def set_live(self, key: str, text: str) -> None:
+        """The whole text of a streaming row so far; what it has of it is not written again."""
+        row = self._rows.get(key)
+        if isinstance(row, AnswerRow):
+            row.catch_up(text)
 
     def rename(self, keys: dict[str, str]) -> None:
         """A streamed text is stored now: its row goes on as the row of that item."""

@@ -6,11 +6,12 @@ as it stands. Invariant: a reply's text is here until the item that keeps it has
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.engine.events import TurnEvent
 from app.engine.records import TranscriptItem
-from app.gui.panes.chat.model import Piece, Stretch, settle
+from app.gui.panes.chat.model import ANSWERS, Piece, Stretch, settle
 
 ENDS = ("finished", "stopped", "failed")
 
@@ -90,12 +91,13 @@ class Reply:
                 self.asks.pop(item_id)
         return became
 
-    def foot(self) -> list[Piece]:
-        """Rows below everything else: what the model is busy with, or how it failed."""
+    def foot(self, rows: Sequence[Piece] = ()) -> list[Piece]:
+        """Rows below `rows`: what the model is busy with, or how it failed."""
         if self.running and not self.asks and not (self.tail and not self.tail[-1].closed):
             thought = "".join(self.thought)
             item = TranscriptItem("waiting", 0, "assistant", text=self.waiting, reasoning=thought)
-            return [Piece("waiting", "waiting", item)]
+            lead = not rows or rows[-1].kind not in ANSWERS
+            return [Piece("waiting", "waiting", item, lead=lead)]
         if self.ended == "failed":
             item = TranscriptItem("failed", 0, "failure", text=self.error, reasoning=self.remedy)
             return [Piece("failed", "failed", item)]

@@ -64,7 +64,7 @@ class QueuedLine(QWidget):
         self.hide()
 
     def set_text(self, text: str) -> None:
-        self.words.setText(tr("Sent when this reply is done: {text}", text=preview(text, 200)))
+        self.words.setText(tr("Sent when this reply is done: {words}", words=preview(text, 200)))
         self.setVisible(bool(text))
 
 
