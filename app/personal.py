@@ -147,9 +147,7 @@ class Personal:
             url=found.base_url,
             kind=found.kind,
             models=tuple(
-                ModelSeen(
-                    one.id, one.window or 0, one.trained or 0, self.fits(one.id), one.loaded
-                )
+                ModelSeen(one.id, one.window or 0, one.trained or 0, self.fits(one.id), one.loaded)
                 for one in found.models
             ),
             window_source="reported" if reported else "loaded",

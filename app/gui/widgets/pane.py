@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.engine.errors import UserError
 from app.gui.bridge import EngineSignals, Tasks
-from app.gui.bridge.person import PersonalSettings
 from app.gui.look.theme import Theme, theme
 from app.gui.widgets.action import Action
-from app.gui.widgets.dialogs import open_link
 from app.gui.widgets.labels import T
 from app.gui.widgets.notices import Act, Notices
+
+if TYPE_CHECKING:
+    from app.gui.bridge.person import PersonalSettings
 
 PLACES = ("chat", "timeline", "daily", "memory", "search", "evicted", "activity", "settings")
 
@@ -56,8 +57,9 @@ class Desk:
     """What every pane is given.
 
     `engine` has `ask` and `do`; `signals` are its events; `report(error)` tells of a bug. `now` is
-    the clock. `person` are the person's own settings (None where there are none). `kept` holds what a pane wants to find again at the next start (plain JSON values
-    under "<place>.<name>": splitter sizes, a chosen tab); the window stores it.
+    the clock. `person` are the person's own settings (None where there are none). `kept` holds
+    what a pane wants to find again at the next start (plain JSON values under "<place>.<name>":
+    splitter sizes, a chosen tab); the window stores it.
     """
 
     engine: Any
@@ -164,6 +166,8 @@ class Pane(QWidget):
 
     def ask_link(self, url: str) -> None:
         """Show where a link leads, open it when told so. Connect `link_clicked` to this."""
+        from app.gui.widgets.dialogs import open_link
+
         self.tasks.latest("link", open_link(self.window(), url))
 
 
