@@ -1,0 +1,340 @@
+"""One session on the page: its head, axis, range, find bar and transcript, kept in step.
+
+The page shows what its `Reading` has loaded; older entries are loaded as one comes near them.
+Everything shown at once belongs to one reading: a page of another session never mixes in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.engine.records import SessionInfo, TranscriptItem
+from app.gui.look.text import clock, plural, preview, sentence, short_day, size, tr
+from app.gui.panes.timeline.axis import Axis
+from app.gui.panes.timeline.beside import Beside
+from app.gui.panes.timeline.blocks import Block, Mode, folds_around
+from app.gui.panes.timeline.finder import FindBar, hits_in, marks_in
+from app.gui.panes.timeline.ink import Laid
+from app.gui.panes.timeline.parts import RangeLine
+from app.gui.panes.timeline.reading import Reading
+from app.gui.panes.timeline.sheet import Sheet
+from app.gui.widgets.buttons import IconButton, SegmentSwitch
+from app.gui.widgets.pane import PaneHead
+
+if TYPE_CHECKING:
+    from app.gui.panes.timeline.pane import TimelinePane
+
+LOW = 560  # px of page below which the axis is one lane
+NEAR_TOP = 40  # rows from the top at which older entries are loaded
+
+
+class SessionPage(QWidget):
+    """A session. The pane says which; tasks are the pane's."""
+
+    def __init__(self, pane: TimelinePane) -> None:
+        super().__init__()
+        self._pane = pane
+        self.session: SessionInfo | None = None
+        self.reading: Reading | None = None
+        self.items: list[TranscriptItem] = []
+        self.mode: Mode = "log"
+        self.by_order = False
+        self.opened: set[str] = set()
+        self.hits: list[int] = []
+        self._hit = -1
+        self._hit_set: set[int] = set()
+        self._in_range: set[int] | None = None
+        self.head = PaneHead()
+        self.switch = SegmentSwitch(
+            [("log", tr("Full log")), ("model", tr("What the model saw"))], name=tr("View")
+        )
+        self.axis = Axis()
+        self.range_line = RangeLine()
+        self.find_bar = FindBar()
+        self.sheet = Sheet(tr("Transcript"))
+        self.beside = Beside(self.sheet)
+        self._lay_out()
+        self._connect()
+
+    def _lay_out(self) -> None:
+        self.more = IconButton("ellipsis", tr("More acts"))
+        self.go_on = IconButton("message-square", tr("Continue in Chat"), key="Shift+C")
+        self.head.add(self.switch, self.go_on, self.more)
+        self.head.acts.setSpacing(6)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        for widget in (self.head, self.axis, self.range_line, self.find_bar):
+            box.addWidget(widget)
+        box.addWidget(self.sheet, 1)
+
+    def _connect(self) -> None:
+        self.switch.chosen.connect(lambda mode: self.set_mode(mode))
+        self.axis.jumped.connect(lambda at: self.jump(at))
+        self.axis.brushed.connect(self._on_range)
+        self.range_line.cleared.connect(self.axis.clear_range)
+        self.find_bar.wanted.connect(lambda _: self._find_later.start())
+        self.find_bar.walked.connect(self.walk_hits)
+        self.find_bar.closed.connect(self.close_find)
+        self.sheet.scrolled.connect(self._on_scrolled)
+        self.sheet.acted.connect(self._pane.on_act)
+        self.sheet.dim_outside = self._is_outside
+        self.sheet.marks_of = self._marks
+        self._find_later = QTimer(self, singleShot=True, interval=120)
+        self._find_later.timeout.connect(self.find_now)
+
+    # ------------------------------------------------------------------ what it shows
+
+    def set_session(self, session: SessionInfo) -> None:
+        """The head; the entries come with `load`."""
+        self.session = session
+        self.head.set_title(preview(session.title, 120, blank=tr("Untitled session")),
+                            self._details(session))  # fmt: skip
+
+    def _details(self, one: SessionInfo) -> str:
+        today = self._pane.desk.now().astimezone().date()
+        span = ""
+        if one.first is not None and one.last is not None:
+            first, last = one.first.astimezone(), one.last.astimezone()
+            same = first.date() == last.date()
+            day = "" if same and last.date() == today else f"{short_day(first.date(), today)}, "
+            end = clock(last) if same else f"{short_day(last.date(), today)}, {clock(last)}"
+            span = tr("{a} to {b}", a=f"{day}{clock(first)}", b=end)
+        count = plural(one.messages, "{n} message", "{n} messages")
+        return sentence([span, count, size(one.bytes)])
+
+    async def load(self, session: SessionInfo, *, entry_id: str = "") -> bool:
+        """Show another session, or the same one from the start; whether the entry was found."""
+        reading = Reading(self._pane.desk.engine.ask, session.id)
+        await reading.begin()
+        self.reading = reading
+        self.opened.clear()
+        self.sheet.opened.clear()
+        self.axis.clear_range()
+        self.set_session(session)
+        at = await reading.until(entry_id) if entry_id else -1
+        await self.rebuild(stay="end" if at < 0 else "top", keep=False)
+        if at >= 0:
+            await self.show_item(at)
+        self.find_now()
+        return not entry_id or at >= 0
+
+    async def look_again(self) -> None:
+        """What came since; the view stays where it is, or follows the end."""
+        if self.reading is None:
+            return
+        await self.reading.again()
+        await self.rebuild(stay="end" if self.sheet.at_end() else "top")
+
+    async def rebuild(self, *, stay: str = "top", keep: bool = True) -> None:
+        reading = self.reading
+        if reading is None:
+            return
+        items, blocks, scale = await reading.made(self.mode, frozenset(self.opened), self.by_order)
+        if reading is not self.reading:
+            return
+        self.items = items
+        self.sheet.ink.today = self._pane.desk.now().astimezone().date()
+        used = {item.covered_by for item in items if item.covered_by}
+        self.beside.set_summaries(
+            {i.id: i for i in items if i.kind == "compaction" and i.id in used}
+        )
+        self.axis.set_scale(scale, keep=keep)
+        self.sheet.set_blocks(blocks, stay=stay)
+        if self.axis.range is not None:
+            self._on_range()
+
+    async def load_older(self) -> None:
+        reading = self.reading
+        if reading is None or reading.whole:
+            return
+        if await reading.older() and reading is self.reading:
+            await self.rebuild()
+            self.find_now(move=False)
+
+    async def show_entry(self, entry_id: str) -> bool:
+        """Scroll to an entry and mark it; False when the session does not have it."""
+        if self.reading is None:
+            return False
+        at = await self.reading.until(entry_id)
+        if at < 0:
+            return False
+        if self.items is not self.reading.items:
+            await self.rebuild()
+        await self.show_item(at)
+        return True
+
+    async def show_item(self, at: int, *, how: str = "middle") -> None:
+        """Make an item current and visible, opening what hides it."""
+        if self.mode == "log":
+            folds = folds_around(self.items, at) - self.opened
+            if folds and self._row(at) < 0:
+                self.opened |= folds
+                await self.rebuild()
+        elif self._row(at) < 0:
+            self.set_mode("log", run=False)
+            await self.rebuild()
+        row = self._row(at)
+        if row >= 0:
+            self.sheet.set_current(row, show=how)
+
+    def _row(self, at: int) -> int:
+        return self.sheet.row_of(self.items[at].id) if 0 <= at < len(self.items) else -1
+
+    def jump(self, at: int, how: str = "top") -> None:
+        self._pane.tasks.latest("jump", self.show_item(at, how=how))
+
+    def set_mode(self, mode: str, *, run: bool = True) -> None:
+        self.mode = "model" if mode == "model" else "log"
+        self.switch.set_current(self.mode)
+        if run:
+            self._pane.tasks.latest("rebuild", self.rebuild())
+
+    def set_by_order(self, on: bool) -> None:
+        self.by_order = on
+        self.axis.clear_range()
+        self._pane.tasks.latest("rebuild", self.rebuild(keep=False))
+
+    def toggle_fold(self, block: Block) -> None:
+        """Open or close a folded run of rows."""
+        self.opened ^= {block.id}
+        self._pane.tasks.latest("rebuild", self.rebuild())
+
+    def toggle(self, block: Block) -> None:
+        """Open or close the body of one row, in place."""
+        at = self.sheet.row_of(block.id)
+        if at >= 0:
+            self.sheet.opened ^= {block.id}
+            self.sheet.remeasure(at)
+
+    # ------------------------------------------------------------------ axis and transcript
+
+    def _on_scrolled(self, item: int) -> None:
+        self.axis.set_head(item)
+        self.head.set_line(False)
+        reading = self.reading
+        if reading is None or reading.whole or self.mode != "log" or not self.sheet.blocks:
+            return
+        top = self.sheet.visible().start
+        if top < NEAR_TOP and not self._pane.tasks.running("older"):
+            self._pane.tasks.latest("older", self.load_older())
+
+    def item_at_top(self) -> int:
+        block = self.sheet.current()
+        return block.at if block is not None else 0
+
+    def _on_range(self) -> None:
+        chosen = self.axis.range
+        if chosen is None:
+            self._in_range = None
+            self.range_line.show_words("")
+        else:
+            found = self.axis.scale.between(*chosen)
+            self._in_range = set(found)
+            self.range_line.show_words(self._range_words(found))
+        self.sheet.viewport().update()
+
+    def _range_words(self, found: list[int]) -> str:
+        start, end = (self.axis.scale.when(v) for v in self.axis.range or (0, 0))
+        if start is None or end is None:
+            span = plural(len(found), "{n} entry", "{n} entries")
+        else:
+            span = tr("{a} to {b}", a=clock(start), b=clock(end))
+        kinds = [self.items[i].kind for i in found if i < len(self.items)]
+        said = sum(k in ("user", "assistant") for k in kinds)
+        counts = [
+            plural(said, "{n} message", "{n} messages"),
+            *(
+                plural(n, one, many)
+                for kind, one, many in (
+                    ("tool", "{n} call", "{n} calls"),
+                    ("flush", "{n} flush", "{n} flushes"),
+                    ("compaction", "{n} compaction", "{n} compactions"),
+                    ("eviction", "{n} result put aside", "{n} results put aside"),
+                )
+                if (n := kinds.count(kind))  # type: ignore[arg-type]
+            ),
+        ]
+        return tr("{span} selected: {what}.", span=span, what=sentence(counts))
+
+    def _is_outside(self, block: Block) -> bool:
+        return self._in_range is not None and block.count > 0 and block.at not in self._in_range
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.axis.set_folded(self.height() < LOW)
+        self.switch.setVisible(self.width() > 560)
+
+    # ------------------------------------------------------------------ walking
+
+    def walk(self, by: int, wanted: str) -> bool:
+        """To the next (1) or previous (-1) prompt, tool call or error."""
+        block = self.sheet.current()
+        at = (block.at if block is not None else -1) + by
+        while 0 <= at < len(self.items):
+            if _is(self.items[at], wanted):
+                self.jump(at, "middle")
+                return True
+            at += by
+        return False
+
+    def walk_marks(self, by: int, lanes: tuple[int, ...]) -> None:
+        found = self.axis.next_mark(by, lanes)
+        if found >= 0:
+            self.jump(found)
+            self.axis.set_head(found)
+
+    # ------------------------------------------------------------------ find
+
+    def open_find(self, text: str = "") -> None:
+        self.find_bar.show()
+        if text:
+            self.find_bar.field.setText(text)
+            self.find_now(move=False)
+        self.find_bar.field.setFocus()
+        self.find_bar.field.selectAll()
+
+    def close_find(self) -> None:
+        self.find_bar.hide()
+        self.hits, self._hit, self._hit_set = [], -1, set()
+        self.sheet.setFocus()
+        self.sheet.viewport().update()
+
+    def find_now(self, *, move: bool = True) -> None:
+        """Look for the words of the bar; `move` goes to the first hit from here on."""
+        needle = self.find_bar.field.text() if self.find_bar.isVisibleTo(self) else ""
+        self.hits = hits_in(self.items, needle)
+        self._hit_set = set(self.hits)
+        here = self.item_at_top()
+        self._hit = next((i for i, at in enumerate(self.hits) if at >= here), 0)
+        self._hit = self._hit if self.hits else -1
+        self._tell_hits()
+        if move and self.hits:
+            self.jump(self.hits[self._hit], "middle")
+        self.sheet.viewport().update()
+
+    def walk_hits(self, by: int) -> None:
+        if self.hits:
+            self._hit = (self._hit + by) % len(self.hits)
+            self._tell_hits()
+            self.jump(self.hits[self._hit], "middle")
+
+    def _tell_hits(self) -> None:
+        whole = self.reading is None or self.reading.whole
+        self.find_bar.show_count(self._hit + 1, len(self.hits), whole=whole)
+
+    def _marks(self, block: Block, laid: Laid) -> dict[int, list[tuple[int, int, object]]]:
+        if block.at not in self._hit_set or block.item is None:
+            return {}
+        current = 0 <= self._hit < len(self.hits) and self.hits[self._hit] == block.at
+        return marks_in(laid, self.find_bar.field.text(), current)  # type: ignore[return-value]
+
+
+def _is(item: TranscriptItem, wanted: str) -> bool:
+    if wanted == "error":
+        return item.is_error or item.kind in ("failure", "overflow", "gap", "interrupted")
+    return item.kind == wanted
