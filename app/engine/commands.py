@@ -200,6 +200,21 @@ class Commands:
         self._memory_changed("", initiator)
         return Applied(version.number, added=version.added, dropped=version.dropped)
 
+    async def pin(self, line: str, on: bool, *, initiator: object | None = None) -> None:
+        """Pin a line of MEMORY.md (given verbatim), or take its pin off.
+
+        A pinned line survives every rewrite. Raises `Unreadable` when the pins' file is not
+        understood; it is then left as it is.
+        """
+        writer = self._rooms.writer
+
+        def work() -> None:
+            others = [pin for pin in writer.pins() if pin != line.rstrip()]
+            writer.set_pins([*others, line] if on else others)
+
+        await self._write(work)
+        self._rooms.bus.changed("memory", initiator=initiator)
+
     async def remember(
         self,
         text: str,

@@ -15,7 +15,7 @@ from app.engine.config import EngineConfig
 from app.engine.doctor import examine
 from app.engine.errors import ConfigError, SessionNotFound, Unreadable
 from app.engine.llm.roles import BUILTIN
-from app.engine.memory.diff import changes
+from app.engine.memory.diff import changes, word_marks
 from app.engine.memory.provenance import explain
 from app.engine.memory.retention import RetentionItem
 from app.engine.records import (
@@ -40,6 +40,7 @@ from app.engine.records import (
     Query,
     SearchResult,
     SessionInfo,
+    Span,
     Status,
     TextPage,
     TranscriptItem,
@@ -222,6 +223,26 @@ class Questions:
         """Where a line of MEMORY.md came from."""
         rooms = self._rooms
         return await asyncio.to_thread(explain, rooms.writer, rooms.states, line)
+
+    async def origins(self) -> list[Version | None]:
+        """For each line of MEMORY.md the version since which it has stood there unbroken.
+
+        None for a line that no version holds yet, and for blank lines.
+        """
+        rooms = self._rooms
+
+        def work() -> list[Version | None]:
+            lines = rooms.writer.read().text.split("\n")
+            found = rooms.history.blame(lines)
+            return [v if line.strip() else None for line, v in zip(lines, found, strict=True)]
+
+        return await asyncio.to_thread(work)
+
+    async def marks(
+        self, pairs: Sequence[tuple[str, str]]
+    ) -> list[tuple[tuple[Span, ...], tuple[Span, ...]]]:
+        """For each (before, after) the stretches that the other text lacks, word by word."""
+        return await asyncio.to_thread(lambda: [word_marks(old, new) for old, new in pairs])
 
     # ------------------------------------------------------------------ search, evicted, jobs
 
