@@ -105,17 +105,18 @@ def since(before: ContextView | None, now: ContextView) -> str:
     """What a local model must read again: everything after the first block that changed."""
     if before is None:
         return ""
+    old_parts, new_parts = _as_read(before), _as_read(now)
     same = 0
-    for one, other in zip(before.parts, now.parts, strict=False):
+    for one, other in zip(old_parts, new_parts, strict=False):
         if (one.role, one.text) != (other.role, other.text):
             break
         same += 1
-    unchanged = sum(p.tokens for p in now.parts[:same])
+    unchanged = sum(p.tokens for p in new_parts[:same])
     fresh = now.total - unchanged
     if not fresh:
         return tr("Nothing changed since the last request")
-    changed = now.parts[same] if same < len(now.parts) else None
-    old = before.parts[same] if same < len(before.parts) else None
+    changed = new_parts[same] if same < len(new_parts) else None
+    old = old_parts[same] if same < len(old_parts) else None
     if changed is None or old is None or kind_of(changed) in ("history", "user", "tools"):
         return tr(
             "{a} tokens as in the last request, {b} after them are new",
@@ -128,3 +129,9 @@ def since(before: ContextView | None, now: ContextView) -> str:
         word=word,
         n=number(fresh),
     )
+
+
+def _as_read(view: ContextView) -> list[ContextPart]:
+    """Parts as a model reads them: what tools there are stands before the conversation."""
+    schemas = [p for p in view.parts if p.kind == "tools"]
+    return [*schemas, *(p for p in view.parts if p.kind != "tools")]

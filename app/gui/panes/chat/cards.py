@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from app.gui.look.text import number, preview, seconds, tr
 from app.gui.look.theme import token
 from app.gui.panes.chat.model import Piece, arguments_text, call_line, outcome, tool_icon
-from app.gui.panes.chat.rows import Hub, NameLine, Row
+from app.gui.panes.chat.rows import Hub, NameLine, Row, Thought
 from app.gui.panes.chat.texts import Well
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.labels import IconLabel, Link, T
@@ -237,8 +237,7 @@ class WaitingRow(Row):
         super().__init__(hub, piece)
         self.name = NameLine("Palimpsest", piece.item)
         self.working = Working(piece.item.text or tr("waiting for the model"))
-        self.thought = Fold(tr("What the model thinks"), self._body, height=28)
-        self._well: Well | None = None
+        self.thought = Thought(tr("What the model thinks"))
         self.box.addWidget(self.name)
         self.box.addWidget(self.working, 0, Qt.AlignmentFlag.AlignLeft)
         self.box.addWidget(self.thought)
@@ -252,14 +251,7 @@ class WaitingRow(Row):
         self.name.setVisible(piece.lead)
         self.working.set_word(preview(item.text, 100, blank=tr("waiting for the model")))
         self.thought.setVisible(bool(item.reasoning))
-        if self._well is not None and self._well.text() != item.reasoning:
-            self._well.set_text(item.reasoning)
-            bar = self._well.verticalScrollBar()
-            bar.setValue(bar.maximum())
-
-    def _body(self) -> QWidget:
-        self._well = Well(tr("What the model thinks"), self.piece.item.reasoning, most=200)
-        return self._well
+        self.thought.set_text(item.reasoning)
 
 
 class FailedRow(Row):

@@ -76,7 +76,6 @@ class FirstSteps(QScrollArea):
 
     def _build(self) -> None:
         sheet = QWidget()
-        sheet.setAutoFillBackground(False)
         inner = QWidget()
         inner.setMaximumWidth(WIDEST)
         box = QVBoxLayout(inner)
@@ -107,6 +106,7 @@ class FirstSteps(QScrollArea):
         row.addStretch(1)
         self._row = row
         self.setWidget(sheet)
+        sheet.setAutoFillBackground(False)  # the area switched it on
 
     def show_state(self, proposal: ProposalInfo | None, model: ModelStatus | None) -> None:
         """Say what waits and who answers, as it is now."""

@@ -87,11 +87,11 @@ class Inspector(QWidget):
         self.area.setPalette(palette)
         self.area.viewport().setAutoFillBackground(False)
         sheet = QWidget()
-        sheet.setAutoFillBackground(False)
         self.box = QVBoxLayout(sheet)
         self.box.setContentsMargins(0, 0, 0, 16)
         self.box.setSpacing(0)
         self.area.setWidget(sheet)
+        sheet.setAutoFillBackground(False)  # the area switched it on
         whole.addWidget(self.area, 1)
         self._totals()
         self.folds: dict[str, GroupFold] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 
 from app.engine.records import TranscriptItem
 from app.gui.look.text import compact, number, plain_line, plural, preview, sentence, short_day, tr
@@ -249,8 +249,7 @@ def quiet_line(item: TranscriptItem, today: date | None = None) -> str:
 def _flush(item: TranscriptItem, today: date | None) -> str:
     count = int(item.detail.get("bullets", 0) or 0)
     if not count:
-        why = preview(item.text, 120) if item.text.strip() else ""
-        return tr("Nothing here was kept: {why}", why=why) if why else tr("Nothing here was kept")
+        return preview(item.text, 120, blank=tr("Nothing of this was kept"))
     name = item.target.rsplit("/", 1)[-1].removesuffix(".md")[:10]
     try:
         of = date.fromisoformat(name)
@@ -258,6 +257,10 @@ def _flush(item: TranscriptItem, today: date | None) -> str:
         return plural(count, "{n} line added to the daily log", "{n} lines added to the daily log")
     if of == today:
         return plural(count, "{n} line added to today's log", "{n} lines added to today's log")
+    if today is not None and of == today - timedelta(days=1):
+        return plural(
+            count, "{n} line added to yesterday's log", "{n} lines added to yesterday's log"
+        )
     named = short_day(of, today) if today is not None else name
     return plural(
         count,

@@ -149,15 +149,19 @@ class ChatPane(Pane):
                 await self._reveal(target.entry_id)
         self.foot.composer.setFocus()
 
+    def activate(self) -> None:
+        super().activate()
+        if self.desk.engine is not None:
+            self.tasks.latest("model", self._read_model())
+
     async def refresh(self) -> None:
+        if self._wants_steps():
+            await self._show_steps()
         if self.session_id:
             await self._read()
         else:
             await self.enter_any()
         self.look_at_context()
-        self.tasks.latest("model", self._read_model())
-        if self._wants_steps():
-            await self._show_steps()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.talk.busy(self.session_id):
@@ -185,13 +189,18 @@ class ChatPane(Pane):
             await self.new_session()
 
     async def _open_session(self, session_id: str) -> None:
+        """Show a session; when it is gone, another one, and say so unless it is the first."""
+        first = not self.session_id
         self._enter(session_id)
         try:
             await self._read()
-        except SessionNotFound:
-            if session_id == self._fresh:
-                self._fresh = ""
-            raise
+        except SessionNotFound as error:
+            self._fresh = "" if session_id == self._fresh else self._fresh
+            self.session_id = ""
+            await self.enter_any(but=session_id)
+            if not first:
+                self.fail(error)
+            return
         self.look_at_context()
 
     def _enter(self, session_id: str) -> None:
@@ -315,6 +324,8 @@ class ChatPane(Pane):
             self.tasks.latest("read", self._read())
         if "sessions" in event.kinds and ours:
             self.tasks.latest("title", self.read_title())
+        if "settings" in event.kinds:
+            self.tasks.latest("model", self._read_model())
         if event.kinds & CONTEXT_KINDS and (ours or "memory" in event.kinds):
             self._look.start()
 

@@ -18,14 +18,14 @@ from app.gui.look.text import clock, number, tr
 from app.gui.look.theme import theme, token
 from app.gui.panes.chat.model import Piece, compaction_line, details, quiet_line
 from app.gui.panes.chat.texts import SHOWN, PlainText, Well
-from app.gui.widgets.labels import Link, T
+from app.gui.widgets.labels import IconLabel, Link, T
 from app.gui.widgets.markdown import MarkdownView
 from app.gui.widgets.marks import KindMark
 from app.gui.widgets.paint import rounded, smooth
 from app.gui.widgets.pane import Target
-from app.gui.widgets.surfaces import Fold
 
 INSET = 16  # px between the column's edge and text
+WELL_GAP = 10  # px above and below what the person said
 
 
 class Hub(QObject):
@@ -82,7 +82,7 @@ class UserRow(Row):
 
     def __init__(self, hub: Hub, piece: Piece) -> None:
         super().__init__(hub, piece)
-        self.box.setContentsMargins(INSET, 10 + 8, INSET, 12 + 8)
+        self.box.setContentsMargins(INSET, 10 + WELL_GAP, INSET, 12 + WELL_GAP)
         self.name = NameLine(tr("You"), piece.item)
         self.text = PlainText(name=tr("You said"))
         self.more = Link("")
@@ -118,9 +118,43 @@ class UserRow(Row):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = smooth(self)
-        box = QRectF(self.rect()).adjusted(0, 8, 0, -8)
+        box = QRectF(self.rect()).adjusted(0, WELL_GAP, 0, -WELL_GAP)
         rounded(painter, box, 10, token("sunken"))
         painter.end()
+
+
+class Thought(QWidget):
+    """What the model thought: one quiet word that unfolds a well."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.link = Link(name, color="text_faint", weight=400)
+        self.link.clicked.connect(self.toggle)
+        self.well: Well | None = None
+        self._name, self._text = name, ""
+        self._box = QVBoxLayout(self)
+        self._box.setContentsMargins(0, 0, 0, 4)
+        self._box.setSpacing(4)
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(IconLabel("brain", 14, "text_faint"))
+        row.addWidget(self.link)
+        row.addStretch(1)
+        self._box.addLayout(row)
+
+    def set_text(self, text: str) -> None:
+        self._text = text
+        if self.well is not None and self.well.text() != text:
+            self.well.set_text(text)
+            bar = self.well.verticalScrollBar()
+            bar.setValue(bar.maximum())
+
+    def toggle(self) -> None:
+        if self.well is None:
+            self.well = Well(self._name, self._text, most=240)
+            self._box.addWidget(self.well)
+        else:
+            self.well.setVisible(not self.well.isVisibleTo(self))
 
 
 class AnswerRow(Row):
@@ -136,7 +170,7 @@ class AnswerRow(Row):
         self.more.hide()
         self.lost = T(tr("This part was not complete and is not kept."), "small", "text_faint")
         self.lost.hide()
-        self.thought: Fold | None = None
+        self.thought: Thought | None = None
         for widget in (self.name, self.view):
             self.box.addWidget(widget)
         for widget in (self.more, self.lost):
@@ -182,7 +216,8 @@ class AnswerRow(Row):
     def _show_thought(self, text: str) -> None:
         if not text.strip() or self.thought is not None:
             return
-        self.thought = Fold(tr("What the model thought"), lambda: _thought(text), height=28)
+        self.thought = Thought(tr("What the model thought"))
+        self.thought.set_text(text)
         self.box.insertWidget(1, self.thought)
 
     def _on_more(self) -> None:
@@ -192,10 +227,6 @@ class AnswerRow(Row):
         self._whole = True
         self.more.hide()
         self.view.set_markdown(text)
-
-
-def _thought(text: str) -> Well:
-    return Well(tr("What the model thought"), text, most=240)
 
 
 class QuietRow(Row):

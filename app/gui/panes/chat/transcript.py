@@ -70,7 +70,6 @@ class TranscriptView(QScrollArea):
         self.setPalette(palette)
         self.viewport().setAutoFillBackground(False)
         self.sheet = _Sheet()
-        self.sheet.setAutoFillBackground(False)
         self._outer = QHBoxLayout(self.sheet)
         self._outer.setContentsMargins(0, 0, 0, 0)
         self.column = QWidget()
@@ -88,6 +87,7 @@ class TranscriptView(QScrollArea):
         self._box.addStretch(1)
         self._outer.addWidget(self.column)
         self.setWidget(self.sheet)
+        self.sheet.setAutoFillBackground(False)  # the area switched it on
         self.newest = Button(tr("Newest"), icon="arrow-down", parent=self)
         self.newest.clicked.connect(self.show_newest)
         self.newest.hide()
@@ -101,8 +101,9 @@ class TranscriptView(QScrollArea):
     def show_pieces(self, pieces: Sequence[Piece], *, more_before: bool = False) -> None:
         """Show a newer state: rows are told, made or taken away; the place is kept."""
         old_last = self._hi >= len(self._pieces)
-        first = self._pieces[self._lo].key if self._lo < len(self._pieces) else ""
-        last = self._pieces[self._hi - 1].key if self._hi else ""
+        mounted = self._pieces[self._lo : self._hi]
+        first = next((p.key for p in mounted if p.item.seq), "")
+        last = mounted[-1].key if mounted else ""
         self._pieces = list(pieces)
         self._more_before = more_before
         where = {piece.key: at for at, piece in enumerate(self._pieces)}
