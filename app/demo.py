@@ -222,7 +222,9 @@ class _Play:
             MemoryConfig(policy="review"),
             endpoint=_Script(script["model"], script["text"].strip() + "\n"),
         )
-        await consolidator.consolidate(max(self._clock, self._now - timedelta(minutes=20)))
+        made = await consolidator.consolidate(max(self._clock, self._now - timedelta(minutes=20)))
+        # Opened once: a run after the person's first chat must not take its place.
+        await asyncio.to_thread(review.keep, made.run, ())
 
 
 class _Script:

@@ -23,7 +23,8 @@ COMMANDS: dict[str, str] = {
     **dict.fromkeys(("consolidate", "proposals", "review", "history"), "curate"),
     **dict.fromkeys(("diff", "restore", "why"), "curate"),
     **dict.fromkeys(("search", "index", "evicted", "maintain", "doctor"), "keep"),
-    **dict.fromkeys(("export", "models", "tour"), "keep"),
+    **dict.fromkeys(("export", "models"), "keep"),
+    "tour": "showing",
 }
 
 
@@ -31,13 +32,13 @@ COMMANDS: dict[str, str] = {
 class Command:
     """One row: what it is called, what it does, its arguments, and how it runs.
 
-    `work` takes the parsed arguments and a `Printer` and returns an exit code. A command without
-    `workspace` opens none.
+    `work` takes the parsed arguments and a `Printer` and returns an exit code; one that is no
+    coroutine brings its own loop. A command without `workspace` opens none.
     """
 
     name: str
     help: str
-    work: Callable[[argparse.Namespace, Printer], Awaitable[int]]
+    work: Callable[[argparse.Namespace, Printer], Awaitable[int] | int]
     arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None
     workspace: bool = True
 
@@ -116,7 +117,8 @@ def run(arguments: list[str]) -> int:
     except SystemExit as stop:
         return USAGE if stop.code else DONE
     try:
-        return asyncio.run(_work(command, options))
+        done = command.work(options, Printer(options.json))
+        return done if isinstance(done, int) else asyncio.run(_told(done))
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -125,9 +127,9 @@ def run(arguments: list[str]) -> int:
         return DONE
 
 
-async def _work(command: Command, options: argparse.Namespace) -> int:
+async def _told(work: Awaitable[int]) -> int:
     try:
-        return await command.work(options, Printer(options.json))
+        return await work
     except UserError as error:
         sys.stderr.write(f"{error} {error.remedy}".strip() + "\n")
         return exit_code(error)

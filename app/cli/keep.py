@@ -1,11 +1,10 @@
-"""Commands about the rest: search, index, evicted, maintain, doctor, export, models, tour."""
+"""Commands about the rest: search, index, evicted, maintain, doctor, export, models."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -132,11 +131,6 @@ async def models(options: argparse.Namespace, out: Printer) -> int:
     return DONE
 
 
-async def tour(options: argparse.Namespace, out: Printer) -> int:
-    out.remark("The tour needs a window of its own.")
-    return USAGE
-
-
 def _search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", help="words, a question, or filters")
     parser.add_argument("--in", dest="layers", metavar="LAYER,LAYER", help=", ".join(LAYERS))
@@ -147,10 +141,6 @@ def _search(parser: argparse.ArgumentParser) -> None:
 def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION", nargs="?", help="one session (all)")
     parser.add_argument("--format", choices=("md", "jsonl"), default="md")
-
-
-def _tour(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="for the pictures")
 
 
 def _endpoint(parser: argparse.ArgumentParser) -> None:
@@ -180,5 +170,4 @@ ROWS = [
     Command("doctor", "Check files, index, history and model.", doctor),
     Command("export", "Write conversations out.", export, _export),
     Command("models", "List servers and their models.", models, _endpoint, workspace=False),
-    Command("tour", "Drive the window and take pictures.", tour, _tour, workspace=False),
 ]
