@@ -1,0 +1,208 @@
+"""The widgets of the change in focus: Accept, Reject, Edit, links to sources, own words."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPalette
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from app.engine.records import Source
+from app.gui.look.text import tr
+from app.gui.look.theme import theme, token
+from app.gui.look.type import font
+from app.gui.panes.memory.change_rows import ChangeRow, source_name
+from app.gui.widgets.buttons import Button, IconButton
+from app.gui.widgets.labels import IconLabel, KeyCaps, Link, T
+from app.gui.widgets.paint import focus_ring, rounded, smooth
+
+
+class ChangeCard(QWidget):
+    """Lies over the painted row of one change, transparent where it has nothing."""
+
+    accepted = Signal(int)
+    rejected = Signal(int)
+    edit_wanted = Signal(int)
+    source_wanted = Signal(object)  # Source
+    raw_wanted = Signal()
+    saved = Signal(int, str)
+    left = Signal()
+
+    def __init__(self, row: ChangeRow, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.n = row.n
+        self._editing = False
+        self.accept = Button(tr("Accept"), "plain", icon="check", key="A", height=26)
+        self.reject = Button(tr("Reject"), "plain", icon="x", key="R", height=26)
+        self.edit = IconButton("pencil", tr("Edit before accepting"), key="E")
+        self.accept.clicked.connect(lambda: self.accepted.emit(self.n))
+        self.reject.clicked.connect(lambda: self.rejected.emit(self.n))
+        self.edit.clicked.connect(lambda: self.edit_wanted.emit(self.n))
+        head = QHBoxLayout()
+        head.setContentsMargins(0, 0, 0, 0)
+        head.setSpacing(6)
+        head.addStretch(1)
+        for widget in (self.accept, self.reject, self.edit):
+            head.addWidget(widget)
+        self.foot = QHBoxLayout()
+        self.foot.setContentsMargins(42, 0, 0, 0)
+        self.foot.setSpacing(2)
+        self.field = OwnWords()
+        self.field.hide()
+        self.field.taken.connect(self._on_taken)
+        self.field.left.connect(self.left)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(18, 7, 24, 6)
+        box.setSpacing(2)
+        box.addLayout(head)
+        box.addWidget(self.field)
+        box.addStretch(1)
+        box.addLayout(self.foot)
+        self._sources: object = None
+        self.show_row(row)
+
+    def head_width(self) -> int:
+        """Px at the right of the title that the buttons take."""
+        return sum(w.sizeHint().width() + 6 for w in (self.accept, self.reject)) + 40
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, 60)
+
+    def show_row(self, row: ChangeRow) -> None:
+        """Follow the row: its decision, its sources."""
+        change = row.data
+        self.n = row.n
+        if change.conflict:
+            self.accept.setText(tr("Take the proposal's"))
+            self.reject.setText(tr("Keep the file's"))
+        else:
+            self.accept.setText(tr("Accepted") if row.verdict == "accept" else tr("Accept"))
+            self.reject.setText(tr("Rejected") if row.verdict == "reject" else tr("Reject"))
+        self.edit.setVisible(bool(change.after))
+        key = (change.sources, row.source, row.editing)
+        if key != self._sources:
+            self._sources = key
+            self._fill_foot(row)
+
+    def _fill_foot(self, row: ChangeRow) -> None:
+        while (item := self.foot.takeAt(0)) is not None:
+            if (old := item.widget()) is not None:
+                old.hide()
+                old.deleteLater()
+        if row.editing:
+            self.foot.addWidget(T(tr("Edited by you"), "small", "text_soft"))
+            self.foot.addStretch(1)
+            back = Button(tr("Go back"), "quiet", key="Esc", height=26)
+            take = Button(tr("Take this"), "primary", icon="check", key="Ctrl+S", height=26)
+            back.clicked.connect(self.left)
+            take.clicked.connect(self.field.take)
+            self.foot.addWidget(back)
+            self.foot.addWidget(take)
+            return
+        sources = row.data.sources
+        if sources:
+            self.foot.addWidget(IconLabel("quote", 12, "text_soft"))
+            for source in sources[:3]:
+                self.foot.addWidget(self._link(source))
+            self.foot.addSpacing(6)
+            self.foot.addWidget(T(tr("Sources"), "small", "text_soft"))
+            self.foot.addSpacing(4)
+            self.foot.addWidget(KeyCaps("G, P"))
+        elif row.source:
+            warn = bool(row.source_tone)
+            icon = "circle-help" if warn else "corner-down-right"
+            self.foot.addWidget(IconLabel(icon, 12, "warn" if warn else "text_soft"))
+            self.foot.addSpacing(4)
+            weight = 600 if warn else None
+            words = T(row.source, "small", "warn" if warn else "text_soft", weight=weight)
+            self.foot.addWidget(words)
+            if warn:
+                raw = Link(tr("Open the model's answer"))
+                raw.clicked.connect(self.raw_wanted)
+                self.foot.addSpacing(6)
+                self.foot.addWidget(raw)
+        self.foot.addStretch(1)
+
+    def _link(self, source: Source) -> Link:
+        link = Link(source_name(source.path, source.line))
+        link.clicked.connect(lambda: self.source_wanted.emit(source))
+        return link
+
+    def start_editing(self, text: str) -> None:
+        """Show the field for own words over the change's lines."""
+        for widget in (self.accept, self.reject, self.edit):
+            widget.hide()
+        self.field.show()
+        self.field.setPlainText(text)
+        self.field.selectAll()
+        self.field.setFocus()
+
+    def _on_taken(self, text: str) -> None:
+        self.saved.emit(self.n, text)
+
+
+class OwnWords(QPlainTextEdit):
+    """A small field: Ctrl+S or Ctrl+Enter takes, Esc leaves. Enter makes a line."""
+
+    taken = Signal(str)
+    left = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(tr("Your own words for this change"))
+        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        self.setFixedHeight(92)
+        self.setTabChangesFocus(True)
+        self.document().setDocumentMargin(8)
+        self._dress()
+        theme().changed.connect(self._dress)
+
+    def _dress(self) -> None:
+        self.setFont(font("read"))
+        palette = QPalette(self.palette())
+        palette.setColor(QPalette.ColorRole.Base, Qt.GlobalColor.transparent)
+        palette.setColor(QPalette.ColorRole.Text, token("text"))
+        self.setPalette(palette)
+
+    def words(self) -> str:
+        return raw_text(self)
+
+    def take(self) -> None:
+        self.taken.emit(self.words())
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride and self._own(event):  # type: ignore[arg-type]
+            event.accept()
+            return True
+        return super().event(event)
+
+    @staticmethod
+    def _own(event: QKeyEvent) -> str:
+        ctrl = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        if event.key() == Qt.Key.Key_Escape:
+            return "leave"
+        if ctrl and event.key() in (Qt.Key.Key_S, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            return "take"
+        return ""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        act = self._own(event)
+        if act == "leave":
+            self.left.emit()
+        elif act == "take":
+            self.take()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: object) -> None:
+        painter = smooth(self.viewport())
+        box = QRectF(self.viewport().rect())
+        rounded(painter, box, 6, token("raised"), token("line_strong"))
+        if self.hasFocus():
+            focus_ring(painter, box, 6)
+        painter.end()
+        super().paintEvent(event)  # type: ignore[arg-type]
+
+
+def raw_text(field: QPlainTextEdit) -> str:
+    """What stands in a field, to the character: `toPlainText` would turn hard spaces soft."""
+    return field.document().toRawText().replace("\u2029", "\n")

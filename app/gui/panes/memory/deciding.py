@@ -1,0 +1,172 @@
+"""The decisions of one review, and how one walks through them. Pure: no Qt, no engine calls.
+
+Changes stand in groups, what both sides changed and what would be lost first (ux.md section 6).
+Deciding and walking are one movement: after a yes or no the focus goes to the next change that is
+not decided. The same verdict again takes a decision back. Accepting the rest never takes a loss or
+a conflict along: each of them needs a word of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from app.engine.records import Change, Decision
+
+Verdict = Literal["accept", "reject"]
+
+GROUPS = (
+    "conflict", "dropped", "merged", "split", "reworded", "section_renamed", "moved", "added",
+    "wording",
+)  # fmt: skip
+ASKED_ONE_BY_ONE = ("conflict", "dropped")
+
+
+def group_of(change: Change) -> str:
+    """The group a change stands in. `wording`: other marks and spaces, the same words."""
+    if change.conflict:
+        return "conflict"
+    if change.kind == "reworded" and _words(change.before) == _words(change.after):
+        return "wording"
+    return change.kind
+
+
+def _words(lines: Iterable[str]) -> str:
+    return "".join(ch for ch in " ".join(lines).casefold() if ch.isalnum())
+
+
+def grouped(changes: Sequence[Change]) -> list[tuple[str, list[Change]]]:
+    """The changes by group, in the order they are asked; empty groups fall out."""
+    homes: dict[str, list[Change]] = {group: [] for group in GROUPS}
+    for change in changes:
+        homes[group_of(change)].append(change)
+    return [(group, found) for group, found in homes.items() if found]
+
+
+class Deciding:
+    """What was said of each change so far. `focus` is the number of the change in front, 0: none.
+
+    `moves_on`: after a decision the focus goes to the next undecided change.
+    """
+
+    def __init__(
+        self,
+        changes: Sequence[Change],
+        decisions: Iterable[Decision] = (),
+        *,
+        moves_on: bool = True,
+    ) -> None:
+        self.groups = grouped(changes)
+        self.order = [change.n for _, found in self.groups for change in found]
+        self._by_n = {change.n: change for change in changes}
+        self._said = {d.n: d for d in decisions if d.n in self._by_n}
+        self._lately = list(self._said)
+        self.moves_on = moves_on
+        self.focus = self.next_undecided(0) or (self.order[0] if self.order else 0)
+
+    # ------------------------------------------------------------------ looking
+
+    def change(self, n: int) -> Change | None:
+        return self._by_n.get(n)
+
+    def decision(self, n: int) -> Decision | None:
+        return self._said.get(n)
+
+    def decisions(self) -> tuple[Decision, ...]:
+        return tuple(self._said[n] for n in sorted(self._said))
+
+    def decided(self) -> int:
+        return len(self._said)
+
+    def count(self) -> int:
+        return len(self.order)
+
+    def accepted(self) -> list[Change]:
+        return [self._by_n[n] for n in self.order if self._verdict(n) == "accept"]
+
+    def rejected(self) -> list[Change]:
+        return [self._by_n[n] for n in self.order if self._verdict(n) == "reject"]
+
+    def left(self) -> list[Change]:
+        """What is undecided, in the order it is asked."""
+        return [self._by_n[n] for n in self.order if n not in self._said]
+
+    def losses_taken(self) -> list[str]:
+        """Lines that go with the accepted changes and stand nowhere after them."""
+        return [line for c in self.accepted() if c.kind == "dropped" for line in c.before]
+
+    def _verdict(self, n: int) -> str:
+        decision = self._said.get(n)
+        return decision.verdict if decision is not None else ""
+
+    # ------------------------------------------------------------------ deciding
+
+    def decide(self, numbers: Sequence[int], verdict: Verdict, text: str | None = None) -> bool:
+        """Say `verdict` of these changes; of one that has it already, take it back.
+
+        Moves the focus on when something was decided. False when it was taken back.
+        """
+        known = [n for n in numbers if n in self._by_n]
+        if not known:
+            return False
+        if text is None and all(self._verdict(n) == verdict for n in known):
+            for n in known:
+                self._forget(n)
+            self.focus = known[-1]
+            return False
+        for n in known:
+            self._said[n] = Decision(n, verdict, text)
+            self._lately = [one for one in self._lately if one != n] + [n]
+        self.focus = known[-1]
+        if self.moves_on:
+            self.focus = self.next_undecided(known[-1]) or known[-1]
+        return True
+
+    def take_back(self, numbers: Sequence[int]) -> bool:
+        """Take decisions back: of these changes, or else the last one that was made."""
+        known = [n for n in numbers if n in self._said] or self._lately[-1:]
+        for n in known:
+            self._forget(n)
+        if known:
+            self.focus = known[-1]
+        return bool(known)
+
+    def _forget(self, n: int) -> None:
+        self._said.pop(n, None)
+        self._lately = [one for one in self._lately if one != n]
+
+    def accept_rest(self) -> tuple[int, int]:
+        """Accept what is undecided and cannot lose anything: (accepted, left to be asked)."""
+        rest = self.left()
+        safe = [c for c in rest if group_of(c) not in ASKED_ONE_BY_ONE]
+        for change in safe:
+            self._said[change.n] = Decision(change.n, "accept")
+            self._lately.append(change.n)
+        self.focus = self.next_undecided(0) or self.focus
+        return len(safe), len(rest) - len(safe)
+
+    # ------------------------------------------------------------------ walking
+
+    def step(self, by: int) -> int:
+        """The next or previous change; at the end the first undecided one, else 0 (to Apply)."""
+        if not self.order:
+            return 0
+        at = self.order.index(self.focus) if self.focus in self._by_n else -1
+        at += by
+        if 0 <= at < len(self.order):
+            self.focus = self.order[at]
+            return self.focus
+        if by < 0:
+            return self.focus
+        found = self.next_undecided(0)
+        if found:
+            self.focus = found
+        return found
+
+    def next_undecided(self, after: int) -> int:
+        """The next undecided change after `after`, going round; 0 when all are decided."""
+        at = self.order.index(after) + 1 if after in self._by_n else 0
+        for n in self.order[at:] + self.order[:at]:
+            if n not in self._said:
+                return n
+        return 0

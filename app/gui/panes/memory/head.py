@@ -1,0 +1,84 @@
+"""The acts in the head of the memory place: which of them stand there depends on what is shown."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QWidget
+
+from app.gui.look.text import plural, thousands, tr
+from app.gui.widgets.buttons import Button, IconButton, SegmentSwitch
+from app.gui.widgets.labels import T
+from app.gui.widgets.meter import Share
+from app.gui.widgets.pane import PaneHead
+
+# mode: the acts that stand in the head
+STANDING = {
+    "file": ("share", "budget", "origins", "edit", "queue", "primary"),
+    "version": ("back",),
+    "compare": ("back",),
+    "edit": ("cancel", "save"),
+    "review": ("decided", "half", "reject_all", "back", "apply"),
+    "closed": ("half", "back"),
+    "queue": ("back",),
+}
+
+
+class Acts:
+    """The widgets of the head, each made once."""
+
+    def __init__(self, head: PaneHead) -> None:
+        self.share = Share(tr("Budget"), 72)
+        self.budget = T("", "small", "text_soft", tabular=True)
+        self.origins = Button(tr("Origins"), "quiet", icon="history", key="B")
+        self.origins.setCheckable(True)
+        self.edit = Button(tr("Edit"), "quiet", icon="pencil", key="E")
+        self.queue = IconButton("list-checks", tr("All proposals"), key="L")
+        self.primary = Button("", "primary", icon="git-pull-request-arrow", height=30)
+        self.back = IconButton("x", tr("Back to MEMORY.md"), key="Esc")
+        self.cancel = Button(tr("Go back"), "quiet", key="Esc")
+        self.save = Button(tr("Save"), "primary", icon="check", key="Ctrl+S", height=30)
+        self.decided = T("", "body", "text_soft", tabular=True)
+        choices = [("changes", tr("Changes")), ("result", tr("Result"))]
+        self.half = SegmentSwitch(choices, name=tr("Shown"))
+        self.reject_all = Button(tr("Reject all"), "quiet")
+        self.apply = Button(tr("Apply"), "primary", key="Ctrl+Enter", height=30)
+        self._all: dict[str, QWidget] = {
+            name: getattr(self, name)
+            for name in (
+                "share", "budget", "origins", "edit", "queue", "decided", "half", "reject_all",
+                "cancel", "save", "back", "primary", "apply",
+            )
+        }  # fmt: skip
+        head.add(*self._all.values())
+        self._head = head
+        self.show_mode("file", narrow=False)
+
+    def show_mode(self, mode: str, *, narrow: bool) -> None:
+        standing = STANDING[mode]
+        for name, widget in self._all.items():
+            on = name in standing
+            if narrow and name in ("share", "reject_all", "queue"):
+                on = False
+            if name == "half":
+                on = on and narrow
+            widget.setVisible(on)
+        self.apply.set_key("" if narrow else "Ctrl+Enter")
+
+    def show_budget(self, tokens: int, budget: int, *, estimated: bool) -> None:
+        on = budget > 0
+        self.share.set_share(tokens / budget if on else 0)
+        words = tr("{n} of {limit}", n=thousands(tokens), limit=thousands(budget))
+        self.budget.setText(words if on else "")
+        said = tr("tokens, estimated") if estimated else tr("tokens")
+        self.budget.setToolTip(f"{words} {said}")
+
+    def show_apply(self, accepted: int, decided: int, all_: int, reason: str) -> None:
+        """The count in the main button, and how far one is."""
+        if accepted:
+            words = plural(accepted, "Apply {n} change", "Apply {n} changes")
+        elif decided and decided == all_:
+            words = tr("Close without a change")
+        else:
+            words = tr("Apply")
+        self.apply.setText(words)
+        self.apply.set_off(reason)
+        self.decided.setText(tr("{n} of {all} decided", n=decided, all=all_))

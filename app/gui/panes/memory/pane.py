@@ -1,0 +1,381 @@
+"""The memory place: MEMORY.md, its versions, and the review of a proposal.
+
+One stack, five modes: `file`, `version` (the file as it was), `edit`, `compare`, `review` (and
+`closed`, a review that is over), `queue`. The scrubber stands under all of them. The engine is
+asked in owned tasks, an older answer never overwrites a newer one, and what was shown stays until
+then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from app.engine.errors import Unreadable
+from app.engine.events import Changed
+from app.engine.records import (
+    JobInfo,
+    MemoryView,
+    ProposalInfo,
+    Provenance,
+    Version,
+)
+from app.gui.look.text import moment, number, plural, preview, sentence, short_day, tr
+from app.gui.panes.memory.acts import memory_actions
+from app.gui.panes.memory.change_rows import word_of
+from app.gui.panes.memory.compare_page import ComparePage
+from app.gui.panes.memory.editor import Editor
+from app.gui.panes.memory.file_page import FilePage
+from app.gui.panes.memory.head import Acts
+from app.gui.panes.memory.lines_view import Origin
+from app.gui.panes.memory.queue_page import QueuePage
+from app.gui.panes.memory.review_view import NARROW, ReviewView
+from app.gui.panes.memory.reviews import Reviews
+from app.gui.panes.memory.scrubber import Scrubber
+from app.gui.panes.memory.versions import Versions
+from app.gui.panes.memory.why_panel import since_words
+from app.gui.panes.memory.writes import Keeper, Writes
+from app.gui.widgets.action import Action
+from app.gui.widgets.notices import UndoBar
+from app.gui.widgets.pane import Desk, Pane, Target
+
+KINDS = frozenset({"memory", "versions", "proposals", "jobs"})
+LOW = 700  # px of the window below which the scrubber folds
+EMPTY = MemoryView("", "absent", "", 0, 0)
+
+
+class MemoryPane(Reviews, Versions, Writes, Pane):
+    place, title = "memory", "Memory"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.mode = "file"
+        self.memory = EMPTY
+        self.versions: list[Version] = []
+        self.infos: list[ProposalInfo] = []
+        self.job: JobInfo | None = None
+        self.origins_on = bool(desk.kept.get("memory.origins", False))
+        self.edit_open = False
+        self.applying = False
+        self._origins: dict[int, Origin] = {}
+        self._touched: dict[str, tuple[int, str]] = {}  # line of the file -> waiting change
+        self.keeper = Keeper(self)
+        self._build()
+        self._wire()
+        self._soon = QTimer(self, singleShot=True, interval=100)
+        self._soon.timeout.connect(lambda: self.tasks.latest("refresh", self.refresh()))
+
+    def _build(self) -> None:
+        self.acts = Acts(self.head)
+        self.file = FilePage()
+        self.review = ReviewView()
+        self.compare = ComparePage()
+        self.editor = Editor()
+        self.queue = QueuePage()
+        self.stack = QStackedWidget()
+        for page in (self.file, self.review, self.compare, self.editor, self.queue):
+            self.stack.addWidget(page)
+        self.scrubber = Scrubber()
+        self.body.addWidget(self.stack, 1)
+        self.body.addWidget(self.scrubber)
+        self.undo_bar = UndoBar(self.stack)
+
+    def _wire(self) -> None:
+        self.desk.signals.changed.connect(self._on_changed)
+        acts = self.acts
+        acts.origins.clicked.connect(self.toggle_origins)
+        acts.edit.clicked.connect(self.edit)
+        acts.queue.clicked.connect(self.show_queue)
+        acts.back.clicked.connect(self.leave)
+        acts.cancel.clicked.connect(self.leave)
+        acts.save.clicked.connect(lambda: self.tasks.latest("save", self.save_edit()))
+        acts.primary.clicked.connect(self.main_act)
+        acts.apply.clicked.connect(lambda: self.tasks.latest("apply", self.apply()))
+        acts.reject_all.clicked.connect(lambda: self.tasks.latest("reject", self.reject_all()))
+        acts.half.chosen.connect(self.review.show_half)
+        self.review.half_changed.connect(acts.half.set_current)
+        self.review.changed.connect(self._on_decided)
+        self.review.source_wanted.connect(self.open_source)
+        self.review.raw_wanted.connect(lambda: self.tasks.latest("raw", self.show_raw()))
+        self.file.line_chosen.connect(self.ask_why)
+        self.file.acted.connect(self._on_empty_act)
+        self.file.back_to_now.connect(self.leave_version)
+        self.file.restore_wanted.connect(lambda: self.tasks.latest("restore", self.restore()))
+        why = self.file.why
+        why.closed.connect(self.file.close_why)
+        why.source_wanted.connect(self.open_source)
+        why.message_wanted.connect(self.open_message)
+        why.version_wanted.connect(self.scrubber.line.show_version)
+        why.change_wanted.connect(self._on_change_wanted)
+        self.editor.saved.connect(lambda: self.tasks.latest("save", self.save_edit()))
+        self.editor.left.connect(self.leave)
+        self.queue.wanted.connect(self.start_review)
+        self.queue.acted.connect(self.consolidate_or_say)
+        self.scrubber.line.shown.connect(self._on_version_shown)
+        self.scrubber.compare_wanted.connect(self.show_compare)
+
+    # ------------------------------------------------------------------ the pane's contract
+
+    def actions(self) -> list[Action]:  # type: ignore[override]
+        return memory_actions(self)
+
+    def focus_parts(self) -> list[QWidget]:
+        front: dict[str, list[QWidget]] = {
+            "file": [self.file.lines, self.file.why],
+            "version": [self.file.lines],
+            "edit": [self.editor.field],
+            "compare": [self.compare.list],
+            "review": [self.review.list, self.review.checklist, self.review.result],
+            "closed": [self.review.list, self.review.result],
+            "queue": [self.queue.list],
+        }
+        return [*front[self.mode], self.scrubber.line]
+
+    def find(self) -> bool:
+        if self.mode not in ("file", "version"):
+            return False
+        self.file.open_find()
+        return True
+
+    async def open(self, target: Target) -> None:
+        if target.proposal:
+            await self.load_review(target.proposal)
+            return
+        if target.line or target.find:
+            await self.refresh()
+            self.show_mode("file")
+            self.leave_version()
+        if target.find:
+            self.file.open_find(target.find)
+            self.file.find_text(target.find)
+            self.file.lines.setFocus()
+        if target.line and not self.file.go_to(target.line):
+            raise Unreadable(
+                tr("MEMORY.md has no line {n} any more.", n=number(target.line)),
+                tr("Search for its words, or look at the earlier versions."),
+            )
+
+    async def refresh(self) -> None:
+        ask = self.desk.engine.ask
+        self.memory, self.versions, self.infos = await asyncio.gather(
+            ask.memory(), ask.versions(), ask.proposals()
+        )
+        if self.origins_on:
+            await self._load_origins()
+        waiting = bool(self.waiting())
+        self.scrubber.set_versions(self.versions, self.desk.now(), waiting)
+        self.queue.show_infos(self.infos, self.desk.now())
+        if self.mode == "file":
+            self._show_file()
+        elif self.mode == "review" and self.review.proposal is not None and not self.applying:
+            await self._follow_review(self.review.proposal.info.id)
+        self._say_problem()
+        self.settle_head()
+        await self.look_at_jobs()
+
+    def _on_changed(self, event: Changed) -> None:
+        if self.shown and event.kinds & KINDS:
+            self._soon.start()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.leave():
+            return
+        super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        window = self.window()
+        self.scrubber.setVisible(window.height() >= LOW)
+        self.acts.show_mode(self.mode, narrow=window.width() < NARROW)
+
+    # ------------------------------------------------------------------ modes
+
+    def show_mode(self, mode: str) -> None:
+        self.mode = mode
+        page: dict[str, QWidget] = {
+            "file": self.file, "version": self.file, "edit": self.editor, "queue": self.queue,
+            "compare": self.compare, "review": self.review, "closed": self.review,
+        }  # fmt: skip
+        self.stack.setCurrentWidget(page[mode])
+        if mode == "file":
+            self._show_file()
+        self.settle_head()
+        if self.shown and self.isVisible():
+            self.focus_parts()[0].setFocus()
+
+    def leave(self) -> bool:
+        """Esc: close what was opened last. False when the file stands there already."""
+        if self.mode == "review" and self.review.leave_editing():
+            return True
+        if self.mode in ("file", "version") and self.file.close_find():
+            return True
+        if self.mode == "version":
+            self.leave_version()
+            return True
+        if self.mode == "file":
+            return self.file.close_why()
+        if self.mode == "edit":
+            self.edit_open = self.editor.touched()
+            if self.edit_open:
+                self.undo_bar.show_act(tr("Your text is kept: E goes on with it"), tone="info")
+        self.show_mode("file")
+        return True
+
+    def settle_head(self) -> None:
+        narrow = self.window().width() < NARROW
+        self.acts.show_mode(self.mode, narrow=narrow)
+        title, details = self._titles(narrow)
+        self.head.set_title(title, details)
+        memory = self.memory
+        self.acts.show_budget(memory.tokens, memory.budget, estimated=memory.estimated)
+        self.acts.origins.setChecked(self.origins_on)
+        deciding = self.review.deciding
+        if self.mode == "review":
+            accepted = len(deciding.accepted())
+            self.acts.show_apply(
+                accepted, deciding.decided(), deciding.count(), self.why_not_apply()
+            )
+        self._settle_main()
+        self.titled.emit(title)
+
+    def _titles(self, narrow: bool) -> tuple[str, str]:
+        now = self.desk.now()
+        proposal = self.review.proposal
+        if self.mode in ("review", "closed") and proposal is not None:
+            days = len({name.split("#")[0] for name in proposal.info.inputs})
+            said = [
+                plural(days, "from {n} daily log", "from {n} daily logs") if days else "",
+                tr("by {model}", model=preview(proposal.info.model, 24))
+                if proposal.info.model and not narrow
+                else "",
+            ]
+            words = " ".join(part for part in said if part)
+            state = "" if self.mode == "review" else tr("decided, for reading only")
+            return tr("Review"), sentence([words, moment(proposal.info.when, now), state])
+        if self.mode == "compare":
+            return tr("Compare"), self.compare.title()
+        if self.mode == "edit":
+            return tr("Edit"), tr("MEMORY.md, raw text")
+        if self.mode == "queue":
+            return tr("Proposals"), plural(len(self.waiting()), "{n} waits", "{n} wait")
+        memory = self.memory
+        if memory.state != "present":
+            return tr("Memory"), "MEMORY.md"
+        lines = len([line for line in memory.text.split("\n") if line.strip()])
+        latest = self.versions[0] if self.versions else None
+        parts = ["MEMORY.md"]
+        if latest is not None and not narrow:
+            day = short_day(latest.when.astimezone().date(), now.astimezone().date())
+            parts.append(tr("version {n} of {day}", n=number(latest.number), day=day))
+        parts.append(plural(lines, "{n} line", "{n} lines"))
+        return tr("Memory"), sentence(parts)
+
+    def _settle_main(self) -> None:
+        main = self.acts.primary
+        waiting = self.waiting()
+        running = self.job is not None and self.job.state in ("running", "waiting")
+        main.set_running(running and not waiting)
+        main.set_icon("git-pull-request-arrow" if waiting else "wand-sparkles")
+        main.set_key("")
+        if waiting:
+            words = plural(waiting[0].changes, "Review {n} change", "Review {n} changes")
+            reason = ""
+        elif running:
+            words, reason = tr("Consolidating"), tr("A consolidation is under way.")
+        else:
+            words, reason = tr("Consolidate now"), ""
+        main.setText(words)
+        main.set_off(reason)
+
+    # ------------------------------------------------------------------ the file
+
+    def _show_file(self) -> None:
+        self.file.show_file(self.memory, self._origins if self.origins_on else {})
+        self.file.lines.set_origins(self.origins_on)
+
+    def _say_problem(self) -> None:
+        if self.memory.problem and self.memory.state != "unreadable":
+            self.notice(self.memory.problem, key="memory.problem")
+        else:
+            self.notices.drop("memory.problem")
+
+    async def _load_origins(self) -> None:
+        found = await self.desk.engine.ask.origins()
+        now = self.desk.now()
+        self._origins = {
+            n: Origin(v.cause, since_words(v, now)) for n, v in enumerate(found, 1) if v is not None
+        }
+
+    def toggle_origins(self) -> None:
+        self.origins_on = not self.origins_on
+        self.desk.kept["memory.origins"] = self.origins_on
+        self.tasks.latest("refresh", self.refresh())
+
+    def ask_why(self, line: int) -> None:
+        self.tasks.latest("why", self._why(line))
+
+    async def _why(self, line: int) -> None:
+        found: Provenance = await self.desk.engine.ask.why(line)
+        if self.file.version or self.mode != "file":
+            return
+        waiting = await self._waiting_change(self.file.raw_line(line))
+        pinned = line in self.memory.pinned
+        self.file.why.show_line(found, self.desk.now(), waiting=waiting, pinned=pinned)
+        self.file.open_why()
+
+    async def _waiting_change(self, raw: str) -> tuple[int, str]:
+        """The change of the waiting proposal that touches this line."""
+        waiting = self.waiting()
+        if not waiting or not raw.strip():
+            return 0, ""
+        proposal = await self.desk.engine.ask.proposal(waiting[0].id)
+        for change in proposal.changes:
+            if raw in change.before:
+                return change.n, word_of(change).lower()
+        return 0, ""
+
+    def show_why(self) -> None:
+        line = self.file.chosen_line()
+        if line:
+            self.ask_why(line)
+
+    def edit(self) -> None:
+        if self.mode == "review":
+            self.review.edit()
+            return
+        reason = self.editor.refuses(self.memory.text)
+        if self.memory.state == "unreadable":
+            reason = tr("MEMORY.md cannot be read, so it is not edited here.")
+        if reason:
+            self.notice(reason, tr("Open the file in an editor of your own."), key="edit")
+            return
+        if not self.edit_open:
+            text = self.memory.text if self.memory.state == "present" else "# Memory\n\n- "
+            self.editor.begin(text, self.memory.sha256, self.file.chosen_line())
+        self.show_mode("edit")
+
+    def _on_empty_act(self) -> None:
+        if self.memory.state == "unreadable":
+            self.tasks.latest("refresh", self.refresh())
+        else:
+            self.edit()
+
+    def show_now(self) -> None:
+        self.edit_open = True
+        self.show_mode("file")
+        self.tasks.latest("refresh", self.refresh())
+
+    def show_newest(self) -> None:
+        self.leave_version()
+        self.show_mode("file")
+
+    def copy_lines(self) -> None:
+        """Ctrl+C: the chosen lines, as they stand in the file."""
+        if self.mode in ("file", "version"):
+            self.file.lines.copy()
+        elif self.mode in ("review", "closed", "compare"):
+            listed = self.compare.list if self.mode == "compare" else self.review.list
+            listed.copy()

@@ -1,0 +1,248 @@
+"""How the memory place reads reviews: proposals, marks, previews, sources, and the run under way.
+
+The reading half of a review in `MemoryPane`. A preview that was asked for before another decision
+is dropped when it comes: what stands at the right is always what Apply would write now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.engine.errors import Unreadable
+from app.engine.records import Change, Preview, Proposal, ProposalInfo, Source
+from app.gui.look.text import plural, tr
+from app.gui.panes.memory.change_rows import Marks, pairs
+from app.gui.panes.memory.deciding import Verdict
+from app.gui.panes.memory.queue_page import is_open
+from app.gui.widgets.dialogs import ask
+from app.gui.widgets.notices import Act
+from app.gui.widgets.pane import Target
+
+ENDED = ("failed", "skipped", "cancelled")
+
+
+class Reviews:
+    """Mixed into `MemoryPane`."""
+
+    def waiting(self: Any) -> list[ProposalInfo]:
+        """Proposals that a person can still decide, the newest first."""
+        return [info for info in self.infos if is_open(info)]
+
+    def main_act(self: Any) -> None:
+        """The primary button: the waiting review, else a run."""
+        if self.waiting():
+            self.show_waiting()
+        else:
+            self.consolidate_or_say()
+
+    def show_waiting(self: Any) -> None:
+        waiting = self.waiting()
+        if waiting:
+            self.start_review(waiting[0].id)
+        else:
+            self.undo_bar.show_act(tr("No review is waiting"), tone="info")
+
+    def show_queue(self: Any) -> None:
+        self.show_mode("queue")
+
+    def start_review(self: Any, proposal_id: str) -> None:
+        self.tasks.latest("review", self.load_review(proposal_id))
+
+    async def load_review(self: Any, proposal_id: str) -> None:
+        """Show a proposal, with the decisions kept so far."""
+        proposal: Proposal = await self.desk.engine.ask.proposal(proposal_id)
+        if not self.versions:
+            await self.refresh()
+        marks = await self._marks(proposal.changes)
+        if self.mode == "version":
+            self.leave_version()
+        lines = self.memory.text.split("\n")
+        pinned = frozenset(lines[n - 1] for n in self.memory.pinned if n <= len(lines))
+        self.review.show_proposal(proposal, marks, pinned)
+        self.show_mode("review" if is_open(proposal.info) else "closed")
+        self._say_moved(proposal)
+        self._ask_preview()
+
+    async def _follow_review(self: Any, proposal_id: str) -> None:
+        """The proposal that is shown may have changed under it: by the file, or by another hand."""
+        info = next((one for one in self.infos if one.id == proposal_id), None)
+        if info is None or not is_open(info):
+            self.review.clear()
+            self.show_mode("file")
+            said = tr("The proposal is no longer waiting; it is among all proposals")
+            self.undo_bar.show_act(said, tone="info")
+            return
+        proposal: Proposal = await self.desk.engine.ask.proposal(proposal_id)
+        shown = self.review.proposal
+        if shown is None or (proposal.base, proposal.changes) == (shown.base, shown.changes):
+            return
+        self.review.show_proposal(proposal, await self._marks(proposal.changes))
+        self._say_moved(proposal)
+        self._ask_preview()
+        self.settle_head()
+
+    def _say_moved(self: Any, proposal: Proposal) -> None:
+        conflicts = [c for c in proposal.changes if c.conflict]
+        if not proposal.base_changed or not is_open(proposal.info):
+            self.notices.drop("moved")
+            return
+        fits = len(proposal.changes) - len(conflicts)
+        if conflicts:
+            cause = tr("MEMORY.md changed after this proposal was made.")
+            words = plural(len(conflicts), "{n} change meets it", "{n} changes meet it")
+            rest = plural(fits, "{n} fits by itself", "{n} fit by themselves")
+            self.notice(cause, f"{words}; {rest}.", tone="warn", key="moved")
+            return
+        words = tr("They touch lines that nobody else changed since.")
+        said = plural(fits, "{n} change fits the file as it is now.",
+                      "{n} changes fit the file as it is now.")  # fmt: skip
+        self.notice(said, words, tone="ok", key="moved")
+
+    async def _marks(self: Any, changes: Sequence[Change]) -> dict[int, Marks]:
+        wanted = pairs(changes)
+        if not wanted:
+            return {}
+        found = await self.desk.engine.ask.marks([(old, new) for _, old, new in wanted])
+        return {n: mark for (n, _, _), mark in zip(wanted, found, strict=True)}
+
+    # ------------------------------------------------------------------ deciding
+
+    def decide(self: Any, verdict: Verdict) -> None:
+        if self.mode == "review":
+            self.review.decide(verdict)
+
+    def reject_or_restore(self: Any) -> object:
+        """R: reject the change in front; of an earlier version, write it back."""
+        if self.mode == "version":
+            return self.restore()
+        self.decide("reject")
+        return None
+
+    def take_back(self: Any) -> None:
+        self.review.take_back()
+
+    def accept_rest(self: Any) -> None:
+        done, left = self.review.accept_rest()
+        words = plural(done, "{n} change accepted", "{n} changes accepted")
+        if left:
+            ask_each = plural(left, "{n} loss or conflict is asked by itself",
+                              "{n} losses or conflicts are asked one by one")  # fmt: skip
+            words = f"{words}, {ask_each}"
+        self.undo_bar.show_act(words, tone="info")
+
+    def turn(self: Any) -> None:
+        self.review.turn()
+
+    def step(self: Any, by: int) -> None:
+        """J and K: the next change; at the end of a review, Apply; elsewhere the next line."""
+        if self.mode == "review":
+            if not self.review.step(by):
+                self.acts.apply.setFocus()
+        elif self.mode == "closed":
+            self.review.step(by)
+        elif self.mode == "compare":
+            self.compare.step(by)
+        elif self.mode == "queue":
+            self.queue.list.step(by)
+        elif self.mode in ("file", "version"):
+            self.file.lines.step(by)
+
+    def _on_decided(self: Any) -> None:
+        proposal = self.review.proposal
+        if proposal is None or self.mode != "review":
+            return
+        self.keeper.keep(proposal.info.id, self.review.deciding.decisions())
+        self.settle_head()
+        self._ask_preview()
+
+    def _ask_preview(self: Any) -> None:
+        self.tasks.latest("preview", self._preview())
+
+    async def _preview(self: Any) -> None:
+        proposal = self.review.proposal
+        if proposal is None:
+            return
+        decisions = self.review.deciding.decisions()
+        found: Preview = await self.desk.engine.ask.preview(proposal.info.id, decisions)
+        if self.review.proposal is not proposal or decisions != self.review.deciding.decisions():
+            return
+        memory = self.memory
+        share = memory.tokens / max(len(memory.text), 1) or 0.25
+        self.review.show_preview(found, round(share * len(found.text)), memory.budget)
+
+    async def show_raw(self: Any) -> None:
+        """The model's untouched answer."""
+        proposal = self.review.proposal
+        if proposal is None:
+            return
+        text = proposal.raw or tr("The answer was not kept.")
+        shut = (("", tr("Close"), "primary"),)
+        await ask(self.window(), tr("The model's answer"), "", shut, code=text[:40_000], width=720)
+
+    # ------------------------------------------------------------------ where things come from
+
+    def open_source(self: Any, source: Source) -> None:
+        self.go.emit(Target("daily", path=source.path, line=source.line))
+
+    def open_message(self: Any, source: Source) -> None:
+        if not source.session_id:
+            raise Unreadable(tr("No message is on record behind this line."), "")
+        self.go.emit(Target("timeline", session_id=source.session_id, entry_id=source.entry_id))
+
+    def _source(self: Any) -> Source | None:
+        if self.mode == "review":
+            return self.review.first_source()
+        return self.file.why.first_source() if self.file.why.isVisibleTo(self) else None
+
+    def go_source(self: Any) -> None:
+        """G, P: up to the daily log."""
+        source = self._source()
+        if source is None:
+            self.undo_bar.show_act(tr("No source is on record for it"), tone="info")
+        else:
+            self.open_source(source)
+
+    def go_message(self: Any) -> None:
+        """G, M: up to the message."""
+        source = self._source()
+        if source is None or not source.session_id:
+            self.undo_bar.show_act(tr("No message is on record behind it"), tone="info")
+        else:
+            self.open_message(source)
+
+    def _on_change_wanted(self: Any, n: int) -> None:
+        self.tasks.latest("review", self._review_at(n))
+
+    async def _review_at(self: Any, n: int) -> None:
+        waiting = self.waiting()
+        if waiting:
+            await self.load_review(waiting[0].id)
+            self.review.go_to(n)
+
+    # ------------------------------------------------------------------ the run under way
+
+    def consolidate_or_say(self: Any) -> None:
+        if self.job is not None and self.job.state in ("running", "waiting"):
+            self.undo_bar.show_act(tr("A consolidation is under way"), tone="info")
+            return
+        self.notices.drop("run")
+        self.tasks.latest("consolidate", self.consolidate())
+
+    async def look_at_jobs(self: Any) -> None:
+        """The newest consolidation: its progress, and why it failed."""
+        jobs = await self.desk.engine.ask.jobs(30)
+        before = self.job
+        self.job = next((job for job in jobs if job.kind == "consolidate"), None)
+        now = self.job
+        watched = before is not None and now is not None and before.id == now.id
+        if watched and now.state != before.state:
+            if now.state in ENDED:
+                tone = "lost" if now.state == "failed" else "info"
+                said = now.reason or tr("The consolidation made no proposal.")
+                look = Act(tr("Look at the job"), lambda: self.go.emit(Target("activity")))
+                self.notice(said, now.remedy, tone=tone, acts=(look,), key="run")
+            elif now.state == "done" and not self.waiting():
+                said = now.result or now.reason or tr("Nothing new was found in the daily logs")
+                self.undo_bar.show_act(said, tone="info")
+        self._settle_main()

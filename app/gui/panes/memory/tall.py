@@ -1,0 +1,135 @@
+"""Lists whose rows have the height their text needs.
+
+A `RowList` (one record per row, one delegate) with section heights set from `measure(row, width)`:
+again at each change of rows, width, zoom or font. Nothing here paints more than what is visible.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtGui import QPainter, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from app.gui.look.theme import theme
+from app.gui.widgets.rows import RECORD, Row, RowList
+
+log = logging.getLogger(__name__)
+
+
+class TallDelegate(QStyledItemDelegate):
+    """Hands one record to its view's `draw`; never raises into Qt."""
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        view = self.parent()
+        row: Row | None = index.data(RECORD)
+        if row is None or not isinstance(view, TallList):
+            return
+        state = option.state  # type: ignore[attr-defined]
+        painter.save()
+        try:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            view.draw(
+                painter,
+                QRectF(option.rect),  # type: ignore[attr-defined]
+                row,
+                selected=bool(state & QStyle.StateFlag.State_Selected),
+                hover=bool(state & QStyle.StateFlag.State_MouseOver),
+            )
+        except Exception:
+            log.exception("a row could not be painted")
+        painter.restore()
+
+
+class TallList(RowList):
+    """Rows of uneven height. Subclasses give `measure` and `draw`."""
+
+    def __init__(self, name: str, *, several: bool = False, ground: str = "canvas") -> None:
+        self._measured = 0
+        super().__init__(name, margin=0, several=several, ground=ground)
+        self._tall = TallDelegate(self)
+        self.setItemDelegate(self._tall)
+        self.verticalScrollBar().setSingleStep(24)
+
+    def measure(self, row: Row, width: int) -> int:
+        """Height of a row in px for a viewport of `width` px."""
+        raise NotImplementedError
+
+    def draw(
+        self, painter: QPainter, box: QRectF, row: Row, *, selected: bool, hover: bool
+    ) -> None:
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Fonts or colours changed: nothing laid out before holds."""
+
+    # ------------------------------------------------------------------ heights
+
+    def measure_all(self) -> None:
+        """Give every row its height; the row at the top stays at the top."""
+        width = self.viewport().width()
+        header = self.verticalHeader()
+        header.setMinimumSectionSize(1)
+        rows = self.rows_model.rows()
+        wanted = [max(self.measure(row, width), 1) for row in rows]
+        changed = [i for i, high in enumerate(wanted) if header.sectionSize(i) != high]
+        if not changed:
+            return
+        top = self.rowAt(0)
+        header.blockSignals(True)
+        for i in changed:
+            header.resizeSection(i, wanted[i])
+        header.blockSignals(False)
+        self.updateGeometries()
+        if top > 0 and self.rowAt(0) != top:
+            index = self.rows_model.index(top)
+            self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtTop)
+        self.viewport().update()
+
+    def _size_heads(self) -> None:
+        if hasattr(self, "_tall"):
+            self.measure_all()
+
+    def _dress(self) -> None:
+        self.forget()
+        super()._dress()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.viewport().width() != self._measured:
+            self._measured = self.viewport().width()
+            self.forget()
+            self.measure_all()
+
+    def top_row(self) -> Row | None:
+        return self.rows_model.row(self.rowAt(0))
+
+    def show_row(self, row_id: str, *, quiet: bool = True) -> bool:
+        """Choose a row and bring the whole of it into view."""
+        found = self.select(row_id, quiet=quiet)
+        if found:
+            self.scrollTo(self.currentIndex(), QAbstractItemView.ScrollHint.EnsureVisible)
+        return found
+
+    def has_focus(self) -> bool:
+        return self.hasFocus() or self.viewport().hasFocus()
+
+
+def stamp() -> tuple[object, ...]:
+    """What a layout depends on beside its text and width."""
+    return (theme().scheme, theme().contrast, theme().zoom)
+
+
+def ids(rows: Sequence[Row]) -> list[str]:
+    return [row.id for row in rows]
+
+
+LEFT = Qt.AlignmentFlag.AlignLeft
+RIGHT = Qt.AlignmentFlag.AlignRight

@@ -1,0 +1,57 @@
+"""Earlier versions in the memory place: showing one, comparing two, going back to the file now.
+
+Mixed into `MemoryPane`. The text is asked for at each step of the scrubber; an older answer that
+comes late is dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Versions:
+    """Mixed into `MemoryPane`."""
+
+    def step_version(self: Any, by: int) -> None:
+        if self.mode in ("file", "version"):
+            self.scrubber.line.step(by)
+
+    def _on_version_shown(self: Any, wanted: int) -> None:
+        newest = self.versions[0].number if self.versions else 0
+        if wanted == newest:
+            self.leave_version()
+        elif self.mode == "compare":
+            self.show_compare(*self.scrubber.pair())
+        elif self.mode in ("file", "version", "queue"):
+            self.tasks.latest("version", self._show_version(wanted))
+
+    async def _show_version(self: Any, wanted: int) -> None:
+        version = next((v for v in self.versions if v.number == wanted), None)
+        text = await self.desk.engine.ask.version_text(wanted)
+        if version is None or self.scrubber.line.shows != wanted:
+            return
+        self.show_mode("version")
+        self.file.show_version(version, text, self.desk.now())
+        self.settle_head()
+
+    def leave_version(self: Any) -> None:
+        """Back to the file as it is."""
+        self.tasks.cancel("version")
+        if self.versions:
+            self.scrubber.line.show_version(self.versions[0].number)
+        if self.mode == "version" or self.file.version:
+            self.show_mode("file")
+
+    def compare_pair(self: Any) -> None:
+        old, new = self.scrubber.pair()
+        if old and new:
+            self.show_compare(old, new)
+
+    def show_compare(self: Any, old: int, new: int) -> None:
+        self.tasks.latest("compare", self._compare(old, new))
+
+    async def _compare(self: Any, old: int, new: int) -> None:
+        changes = await self.desk.engine.ask.compare(old, new)
+        marks = await self._marks(changes)
+        self.compare.show_changes(old, new, changes, marks)
+        self.show_mode("compare")
