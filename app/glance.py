@@ -7,19 +7,24 @@ file that cannot be read gives an empty list; the engine tells more a moment lat
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from app import places
-from app.engine.records import SessionInfo
 
 SHOWN = 30
 
 
-def session_titles(folder: Path) -> list[SessionInfo]:
+class Title(NamedTuple):
+    """One session as the sidebar's list needs it."""
+
+    id: str
+    title: str
+
+
+def session_titles(folder: Path) -> list[Title]:
     """The sessions of the stored index, newest first."""
-    found: list[SessionInfo] = []
+    found: list[tuple[float, Title]] = []
     for index in sorted(folder.glob("agents/*/sessions/sessions.json")):
         try:
             data = cast("dict[str, Any]", json.loads(index.read_text(encoding="utf-8")))
@@ -27,14 +32,16 @@ def session_titles(folder: Path) -> list[SessionInfo]:
             found += [_info(key, row) for key, row in rows.items()]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
-    found.sort(key=lambda one: one.last.timestamp() if one.last else 0.0, reverse=True)
-    return found[:SHOWN]
+    found.sort(key=lambda one: one[0], reverse=True)
+    return [title for _, title in found[:SHOWN]]
 
 
-def _info(session_id: str, row: dict[str, Any]) -> SessionInfo:
-    when = datetime.fromisoformat(row["updatedAt"]) if row.get("updatedAt") else None
-    title = str(row.get("summary") or session_id)
-    return SessionInfo(session_id, title, when, when, 0, 0, 0)
+def _info(session_id: str, row: dict[str, Any]) -> tuple[float, Title]:
+    """When it was last written (seconds, 0 when not told), and what to show."""
+    from datetime import datetime
+
+    when = datetime.fromisoformat(row["updatedAt"]).timestamp() if row.get("updatedAt") else 0.0
+    return when, Title(session_id, str(row.get("summary") or session_id))
 
 
 def recent_names(current: Path) -> list[tuple[str, str]]:

@@ -21,16 +21,20 @@ def _moved(variable: str) -> Path | None:
 
 def data_dir() -> Path:
     """The folder of what the program keeps for a person: models, the demo, window state."""
+    if moved := _moved("PALIMPSEST_DATA"):
+        return moved
     import platformdirs
 
-    return _moved("PALIMPSEST_DATA") or Path(platformdirs.user_data_dir(NAME, appauthor=False))
+    return Path(platformdirs.user_data_dir(NAME, appauthor=False))
 
 
 def config_dir() -> Path:
     """The folder of a person's settings."""
+    if moved := _moved("PALIMPSEST_CONFIG"):
+        return moved
     import platformdirs
 
-    return _moved("PALIMPSEST_CONFIG") or Path(platformdirs.user_config_dir(NAME, appauthor=False))
+    return Path(platformdirs.user_config_dir(NAME, appauthor=False))
 
 
 def models_dir() -> Path:

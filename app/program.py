@@ -7,18 +7,15 @@ replies stop, jobs drain for a moment, the rest is remembered. Nothing here know
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import os
-import shutil
 import sys
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
-from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication
 
 from app import places
 from app.engine.errors import UserError
@@ -29,12 +26,13 @@ from app.gui.look import icons as look_icons
 from app.gui.look import theme as look_theme
 from app.gui.look import type as look_type
 from app.gui.look.text import tr
-from app.gui.widgets.dialogs import ask
 from app.gui.widgets.notices import Act
 from app.gui.widgets.pane import Desk, Pane
 from app.gui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
+    import asyncio
+
     from app.engine.engine import Engine
 
 OpenEngine = Callable[[Path], "Coroutine[object, object, Engine]"]
@@ -82,19 +80,29 @@ class Showing:
         self.engine: Engine | None = None
         self.wanted: Path | None = None
         self.reset = False
-        self.ended = asyncio.Event()
-        self.opened = asyncio.Event()
         self.signals = EngineSignals()
         self.faults = Faults(self._on_fault)
         self.desk = Desk(engine=None, signals=self.signals, report=self.faults.report)
         state = places.data_dir() / "window.json"
         self.window = MainWindow(self.desk, factories(), state)
         self._open_engine = open_engine or _open
-        self._doorbell = Doorbell(str(folder), self.window)
-        self._doorbell.rang.connect(self.window.raise_window)
-        self.window.closing.connect(self.ended.set)
+        self._doorbell: Doorbell | None = None
+        self.window.closing.connect(lambda: self.ended.set())
         self.window.workspace_wanted.connect(self._on_workspace_wanted)
         self.window.demo_reset_wanted.connect(self._on_demo_reset)
+
+    @cached_property
+    def ended(self) -> asyncio.Event:
+        import asyncio
+
+        return asyncio.Event()
+
+    @cached_property
+    def opened(self) -> asyncio.Event:
+        """Set when the engine is there."""
+        import asyncio
+
+        return asyncio.Event()
 
     def show(self) -> None:
         """Put the window on screen with what a glance at the disk gives."""
@@ -108,7 +116,11 @@ class Showing:
 
     async def begin(self) -> None:
         """Open the engine behind the window; failures become a notice, never an end."""
+        import asyncio
+
         self.faults.install(asyncio.get_running_loop())
+        self._doorbell = Doorbell(str(self.folder), self.window)
+        self._doorbell.rang.connect(self.window.raise_window)
         try:
             if self.demo and not (self.folder / ".palimpsest").is_dir():
                 await self._build_demo()
@@ -124,6 +136,10 @@ class Showing:
         self.opened.set()
 
     async def _build_demo(self) -> None:
+        import asyncio
+        import shutil
+        from datetime import datetime
+
         demo = await asyncio.to_thread(importlib.import_module, "app.demo")
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +150,8 @@ class Showing:
         await self.window.end()
         if self.engine is not None:
             await self.engine.close(CLOSE_WITHIN)
-        self._doorbell.close()
+        if self._doorbell is not None:
+            self._doorbell.close()
         self.faults.remove()
         self.window.hide()
         self.window.deleteLater()
@@ -152,6 +169,8 @@ class Showing:
         if path:
             self._leave_for(Path(path))
             return
+        from PySide6.QtWidgets import QFileDialog
+
         dialog = QFileDialog(self.window, tr("Open a workspace"))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
@@ -168,6 +187,8 @@ class Showing:
         self.window.tasks.latest("reset", self._reset_demo())
 
     async def _reset_demo(self) -> None:
+        from app.gui.widgets.dialogs import ask
+
         answer = await ask(
             self.window,
             tr("Make the demo new?"),
@@ -181,6 +202,8 @@ class Showing:
 
 
 async def _open(folder: Path) -> Engine:
+    import asyncio
+
     startup = await asyncio.to_thread(importlib.import_module, "app.startup")
     await asyncio.to_thread(importlib.import_module, "app.engine.engine")
     engine = await startup.open_engine(folder, watch=True)
@@ -245,12 +268,14 @@ def first_paint(folder: Path) -> Showing:
 
 async def program(showing: Showing) -> int:
     """Show workspaces until a window is closed without another one being wanted."""
+    import asyncio
+    import shutil
+
     while True:
         beginning = asyncio.create_task(showing.begin())
         beginning.add_done_callback(lambda task, s=showing: _told(task, s))
         await showing.ended.wait()
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait([beginning], timeout=CLOSE_WITHIN)
+        await asyncio.wait([beginning], timeout=CLOSE_WITHIN)
         beginning.cancel()
         await showing.end()
         if showing.wanted is None:

@@ -6,7 +6,6 @@ do. Everything else that is raised is a bug. Model-side errors carry the numbers
 
 from __future__ import annotations
 
-import asyncio
 from typing import cast
 
 
@@ -121,6 +120,8 @@ def interruption(error: BaseException) -> BaseException | None:
     Cycles are tolerated. A `TimeoutError` is a failure of its own: the cancellation behind it is
     only how the time limit was carried out. Whoever finds one raises the outer error again.
     """
+    from asyncio import CancelledError  # the window shows errors before asyncio is there
+
     seen: set[int] = set()
     waiting: list[BaseException] = [error]
     while waiting:
@@ -128,7 +129,7 @@ def interruption(error: BaseException) -> BaseException | None:
         if id(one) in seen:
             continue
         seen.add(id(one))
-        if isinstance(one, Interrupted | asyncio.CancelledError):
+        if isinstance(one, Interrupted | CancelledError):
             return one
         if isinstance(one, TimeoutError):
             continue

@@ -6,15 +6,15 @@ nothing of a conversation is in it.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import platform
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
 
 log = logging.getLogger(__name__)
 
@@ -73,8 +73,10 @@ class Faults:
             log.error("unhandled error in a thread\n%s", text_of(error))
 
     def _on_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        from asyncio import CancelledError
+
         error = context.get("exception")
-        if isinstance(error, asyncio.CancelledError):
+        if isinstance(error, CancelledError):
             return
         if isinstance(error, BaseException):
             self.report(error)
@@ -84,6 +86,9 @@ class Faults:
 
 def text_of(error: BaseException) -> str:
     """What a person can send: program, system, traceback; the home folder is `~`."""
+    import platform
+    import traceback
+
     trace = "".join(traceback.format_exception(error))
     head = f"Palimpsest, Python {platform.python_version()}, {platform.platform()}\n\n"
     home = str(Path.home())

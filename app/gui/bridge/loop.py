@@ -7,19 +7,23 @@ opened (see the facts about qasync: both end in errors).
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QApplication
+
+if TYPE_CHECKING:
+    import asyncio
 
 END_WITHIN = 4.0  # seconds that cancelled tasks get before the loop goes without them
 
 
 def run(main: Coroutine[Any, Any, int]) -> int:
     """Run `main` on the loop of the existing `QApplication`; its value is the exit code."""
+    import asyncio
+
     loop = new_loop()
     try:
         asyncio.set_event_loop(loop)
@@ -45,6 +49,8 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 async def _end_others() -> None:
     """Cancel what is still running; a task that does not end in time is left behind."""
+    import asyncio
+
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
         task.cancel()

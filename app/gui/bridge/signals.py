@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QObject, Signal
 
-from app.engine.events import Activity, Changed, Event, Listener, TurnEvent
+if TYPE_CHECKING:
+    from app.engine.events import Event, Listener
 
 
 class Subscribable(Protocol):
@@ -41,6 +42,8 @@ class EngineSignals(QObject):
             self._end = None
 
     def _on_event(self, event: Event) -> None:
+        from app.engine.events import Activity, Changed, TurnEvent
+
         if isinstance(event, Changed):
             self.changed.emit(event)
         elif isinstance(event, Activity):

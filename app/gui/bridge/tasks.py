@@ -6,10 +6,12 @@ Each pane, the window and each dialog own one `Tasks`. An error in a task goes t
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +27,8 @@ class Tasks:
 
     def start(self, name: str, coro: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run `coro` beside whatever else goes by that name."""
+        import asyncio
+
         task = asyncio.ensure_future(coro)
         self._running[task] = name
         task.add_done_callback(self._ended)
@@ -49,6 +53,8 @@ class Tasks:
 
     async def end(self, within: float = 2.0) -> None:
         """Cancel all and wait until they are gone (or `within` seconds are)."""
+        import asyncio
+
         self.cancel_all()
         if self._running:
             await asyncio.wait(list(self._running), timeout=within)

@@ -1,7 +1,8 @@
 """The window: sidebar, places, inspector, status line, and how one gets from one to another.
 
 It knows panes only by their contract (`widgets/pane.py`); `startup` passes what makes them. It can
-be shown before the engine is open: `start()` begins looking. It never waits.
+be shown before the engine is open: `start()` begins looking. It never waits. What the first paint
+does not show (palette, menu, dialogs, engine records) is imported at its first use.
 """
 
 from __future__ import annotations
@@ -9,33 +10,32 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app.engine.errors import UserError
-from app.engine.records import SessionInfo, Status
 from app.gui.bridge import Tasks
 from app.gui.look.text import preview, tr
 from app.gui.look.theme import Wish, theme, token
 from app.gui.widgets.action import Action
-from app.gui.widgets.dialogs import Question, show_fault
 from app.gui.widgets.notices import Act, Notices, UndoBar
 from app.gui.widgets.paint import smooth
 from app.gui.widgets.pane import Desk, Pane, Target
 from app.gui.window.actions import Catalogue, frame_actions, is_work, place_title
 from app.gui.window.history import Places
-from app.gui.window.keys_sheet import KeysSheet
 from app.gui.window.layout_state import LayoutState, load, save
-from app.gui.window.menus import build_menu
-from app.gui.window.palette import Entry, Palette, session_entries
 from app.gui.window.parts import selected_text, walk
 from app.gui.window.pulse import Pulse
 from app.gui.window.sidebar import Sidebar
 from app.gui.window.stage import OVER_BELOW, Stage
 from app.gui.window.status_line import StatusLine
+
+if TYPE_CHECKING:
+    from app.engine.records import SessionInfo, Status
+    from app.gui.widgets.dialogs import Question
 
 log = logging.getLogger(__name__)
 
@@ -289,6 +289,8 @@ class MainWindow(QWidget):
             self.state.used = used[:20]
 
     def show_palette(self) -> None:
+        from app.gui.window.palette import Entry, Palette, session_entries
+
         entries = [
             Entry(
                 action.name, action.title, action.icon, lambda a=action: self.run_action(a),
@@ -302,10 +304,14 @@ class MainWindow(QWidget):
         Palette(self, entries, sessions, self.state.used, lambda e: self._run(e.run)).start()
 
     def show_keys(self) -> None:
+        from app.gui.window.keys_sheet import KeysSheet
+
         place = place_title(self._place) if self._place else ""
         KeysSheet(self, place, self.catalogue.valid()).start()
 
     def show_menu(self) -> None:
+        from app.gui.window.menus import build_menu
+
         menu: QMenu = build_menu(self, self.catalogue)
         head = self.sidebar.head
         menu.popup(head.mapToGlobal(QPoint(0, head.height() + 2)))
@@ -391,6 +397,8 @@ class MainWindow(QWidget):
 
     def show_fault(self, sentence: str, text: str) -> Question:
         """The dialog for a bug: text to copy; the program goes on."""
+        from app.gui.widgets.dialogs import show_fault
+
         return show_fault(self, sentence, text)
 
     def raise_window(self) -> None:

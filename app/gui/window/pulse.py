@@ -7,12 +7,15 @@ Looks again when the engine says that something changed, at most every 60 ms, an
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.engine.events import Activity, Changed, TurnEvent
 from app.gui.bridge import Tasks
 from app.gui.widgets.pane import Desk
+
+if TYPE_CHECKING:
+    from app.engine.events import Activity, Changed, TurnEvent
 
 STATUS_KINDS = {"jobs", "index", "settings", "workspace", "proposals", "context", "evicted"}
 EVERY = 60  # ms

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QPaintEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.engine.records import SessionInfo
 from app.gui.look.icons import SIGN, paint_icon
 from app.gui.look.text import elided, plain_line, plural, preview, tr
 from app.gui.look.theme import soft_outline, theme, token
@@ -22,6 +22,15 @@ from app.gui.window.actions import PLACE_LOOK, place_key, place_title
 
 WIDE, RAIL = 204, 53
 SHOWN_SESSIONS = 30
+
+
+class Listed(Protocol):
+    """What the list needs of a session; the first ones are read before the engine is there."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
 
 
 class PlaceButton(Pressable):
@@ -160,7 +169,7 @@ class Sidebar(QWidget):
         self._rail = False
         self._sessions_wanted = True
         self._running: frozenset[str] = frozenset()
-        self._infos: list[SessionInfo] = []
+        self._infos: list[Listed] = []
         self._current = ""
         self.head = WorkspaceHead()
         self.head.clicked.connect(self.menu_wanted)
@@ -215,7 +224,7 @@ class Sidebar(QWidget):
     def set_badge(self, place: str, count: int) -> None:
         self.buttons[place].set_badge(count)
 
-    def set_sessions(self, infos: Sequence[SessionInfo]) -> None:
+    def set_sessions(self, infos: Sequence[Listed]) -> None:
         self._infos = list(infos[:SHOWN_SESSIONS])
         self._fill()
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.engine.records import JobInfo, Status
 from app.gui.look.text import compact, number, plain_line, plural, tr
 from app.gui.look.theme import theme, token
 from app.gui.look.type import row_height
@@ -14,6 +15,9 @@ from app.gui.widgets.labels import Clickable, IconLabel, T, plain_tip
 from app.gui.widgets.meter import Share
 from app.gui.widgets.paint import focus_ring, smooth
 from app.gui.widgets.rings import RunningRing
+
+if TYPE_CHECKING:
+    from app.engine.records import JobInfo, Status
 
 SOURCES = {
     "setting": "set by you",
