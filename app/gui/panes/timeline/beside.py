@@ -6,6 +6,7 @@ run always has its summary in view.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -15,11 +16,11 @@ from app.engine.records import TranscriptItem
 from app.gui.look.text import elided, tr
 from app.gui.look.theme import token
 from app.gui.look.type import font, line_step
-from app.gui.panes.timeline.prose import Prose, inline, lay
 from app.gui.panes.timeline.sheet import HALF, Sheet
 from app.gui.panes.timeline.words import summary_head
 from app.gui.widgets.marks import paint_mark
 from app.gui.widgets.paint import draw_text, rounded
+from app.gui.widgets.prose import Prose, inline, lay
 
 CARD_FROM = 0.54  # share of the column where the card begins
 LINES = 12
@@ -54,7 +55,7 @@ class Beside:
         used = font("body")
         key = (group, round(wide), used.pixelSize())
         if key not in self._cards:
-            text, spans = inline(item.text[:3_000])
+            text, spans = inline(re.sub(r"\n\s*\n", "\n", item.text[:3_000]))
             step = line_step("read", used) - 1
             prose = lay(text, used, wide, step, spans=spans, most_lines=LINES)
             prose.cut = prose.cut or len(item.text) > 3_000
@@ -63,7 +64,7 @@ class Beside:
         return self._cards[key]
 
     def _run(self, at: int) -> tuple[int, int]:
-        blocks = self._sheet.blocks
+        blocks = self._sheet.rows
         group = blocks[at].group
         first = last = at
         while first > 0 and blocks[first - 1].group == group:
@@ -75,13 +76,13 @@ class Beside:
     def extra(self, at: int) -> int:
         """What the last row of a short run gets so that the run holds its card."""
         sheet = self._sheet
-        group = sheet.blocks[at].group
+        group = sheet.rows[at].group
         if not group or not sheet.beside():
             return 0
-        if at + 1 < len(sheet.blocks) and sheet.blocks[at + 1].group == group:
+        if at + 1 < len(sheet.rows) and sheet.rows[at + 1].group == group:
             return 0
         first = at
-        while first > 0 and sheet.blocks[first - 1].group == group and at - first < NEAR:
+        while first > 0 and sheet.rows[first - 1].group == group and at - first < NEAR:
             first -= 1
         card = self._card(group)
         if card is None or at - first >= NEAR:
@@ -96,7 +97,7 @@ class Beside:
         seen = sheet.visible()
         at = seen.start
         while at < seen.stop:
-            group = sheet.blocks[at].group
+            group = sheet.rows[at].group
             if not group:
                 at += 1
                 continue

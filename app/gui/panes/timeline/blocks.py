@@ -64,9 +64,10 @@ def build(
         return out
     last: date | None = None
     at = 0
+    groups = groups_of(items)
     while at < len(items):
-        run = _run_end(items, at)
-        for block in _folded(items, at, run, opened):
+        run = _run_end(groups, at)
+        for block in _folded(items, groups, at, run, opened):
             when = block.item.when if block.item is not None else None
             if when is not None:
                 of = when.astimezone().date()
@@ -91,29 +92,46 @@ def model_view(items: Sequence[TranscriptItem]) -> list[int]:
     return [*summaries, *(i for i in seen if items[i].kind != "compaction")]
 
 
-def _block(at: int, item: TranscriptItem) -> Block:
-    return Block(item.id, _FORMS.get(item.kind, "line"), at, item, item.covered_by)
+def groups_of(items: Sequence[TranscriptItem]) -> list[str]:
+    """The compaction each item stands with: its own, or for what the engine did in the middle of
+    a compacted run (a flush, an eviction) that of its neighbours."""
+    groups = [item.covered_by for item in items]
+    before, waiting = "", list[int]()
+    for at, item in enumerate(items):
+        if item.covered_by or item.kind not in _OUTSIDE:
+            if before and before == item.covered_by:
+                for n in waiting:
+                    groups[n] = before
+            before, waiting = item.covered_by, []
+        elif before:
+            waiting.append(at)
+    return groups
 
 
-def _run_end(items: Sequence[TranscriptItem], at: int) -> int:
+def _block(at: int, item: TranscriptItem, group: str = "") -> Block:
+    return Block(item.id, _FORMS.get(item.kind, "line"), at, item, group)
+
+
+def _run_end(groups: Sequence[str], at: int) -> int:
     """The end of the run of items that one compaction covers (or that none does)."""
-    group, end = items[at].covered_by, at + 1
-    while end < len(items) and items[end].covered_by == group:
+    end = at + 1
+    while end < len(groups) and groups[end] == groups[at]:
         end += 1
     return end
 
 
 def _folded(
-    items: Sequence[TranscriptItem], start: int, end: int, opened: frozenset[str]
-) -> Iterable[Block]:
-    group = items[start].covered_by
+    items: Sequence[TranscriptItem], groups: Sequence[str], start: int, end: int,
+    opened: frozenset[str],
+) -> Iterable[Block]:  # fmt: skip
+    group = groups[start]
     if not group:
         for at in range(start, end):
             yield _block(at, items[at])
         return
-    blocks = list(_calls(items, start, end, opened))
+    blocks = list(_calls(items, group, start, end, opened))
     fold = f"more:{group}:{items[start].id}"
-    if len(blocks) <= SHOWN_OF_GROUP + 1:
+    if len(blocks) <= SHOWN_OF_GROUP + 4:
         yield from blocks
         return
     yield from blocks[:SHOWN_OF_GROUP]
@@ -125,7 +143,7 @@ def _folded(
 
 
 def _calls(
-    items: Sequence[TranscriptItem], start: int, end: int, opened: frozenset[str]
+    items: Sequence[TranscriptItem], group: str, start: int, end: int, opened: frozenset[str]
 ) -> Iterable[Block]:
     """Blocks of a compacted run, with long rows of calls folded to one line each."""
     at = start
@@ -135,25 +153,25 @@ def _calls(
             stop += 1
         fold = f"calls:{items[at].id}"
         if stop - at >= CALLS_FOLD:
-            yield Block(fold, "calls", at, items[at], items[at].covered_by, stop - at)
+            yield Block(fold, "calls", at, items[at], group, stop - at)
             if fold in opened:
                 for n in range(at, stop):
-                    yield _block(n, items[n])
+                    yield _block(n, items[n], group)
             at = stop
         else:
-            yield _block(at, items[at])
+            yield _block(at, items[at], group)
             at += 1
 
 
 def folds_around(items: Sequence[TranscriptItem], at: int) -> frozenset[str]:
     """Ids of the folds that would hide item `at`."""
-    item = items[at]
-    if not item.covered_by:
+    item, groups = items[at], groups_of(items)
+    if not groups[at]:
         return frozenset()
     start = at
-    while start > 0 and items[start - 1].covered_by == item.covered_by:
+    while start > 0 and groups[start - 1] == groups[at]:
         start -= 1
-    out = {f"more:{item.covered_by}:{items[start].id}"}
+    out = {f"more:{groups[at]}:{items[start].id}"}
     if item.kind == "tool":
         first = at
         while first > start and items[first - 1].kind == "tool":

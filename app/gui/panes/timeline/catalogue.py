@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
+from app.engine.records import SessionInfo
 from app.gui.look.text import tr
 from app.gui.widgets.action import Action
 
@@ -95,8 +96,14 @@ def _axis(pane: TimelinePane) -> list[Action]:
 def _session(pane: TimelinePane) -> list[Action]:
     page, deeds, tasks = pane.page, pane.deeds, pane.tasks
 
-    def with_session(run: Callable[[], object]) -> Callable[[], object]:
-        return lambda: run() if page.session is not None else None
+    def with_session(
+        name: str, deed: Callable[[SessionInfo], Coroutine[Any, Any, None]]
+    ) -> Callable[[], object]:
+        def run() -> None:
+            if page.session is not None:
+                tasks.latest(name, deed(page.session))
+
+        return run
 
     def no_block() -> str:
         return "" if page.sheet.current() is not None else tr("Choose an entry first.")
@@ -129,13 +136,13 @@ def _session(pane: TimelinePane) -> list[Action]:
              lambda: deeds.copy(page.sheet.chosen(), page.sheet.marked_text()), "Ctrl+C",
              off=no_block),
         _act(pane, "rename", tr("Rename this session"), "pencil",
-             with_session(lambda: tasks.latest("rename", deeds.rename(page.session))), "F2",
+             with_session("rename", deeds.rename), "F2",
              menu="Session"),
         _act(pane, "trash", tr("Move this session to the trash"), "trash-2",
-             with_session(lambda: tasks.latest("trash", deeds.trash(page.session))), "Del",
+             with_session("trash", deeds.trash), "Del",
              menu="Session"),
         _act(pane, "export", tr("Export as Markdown"), "share",
-             with_session(lambda: tasks.latest("export", deeds.export(page.session, page.items))),
+             with_session("export", lambda one: deeds.export(one, page.items)),
              "Ctrl+E", menu="Session"),
         _act(pane, "filter", tr("Filter the sessions"), "list-filter", pane.side.filter.setFocus,
              "/", off=lambda: ""),

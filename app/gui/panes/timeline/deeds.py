@@ -14,13 +14,13 @@ from app.engine.errors import StorageError
 from app.engine.records import SessionInfo, TranscriptItem
 from app.gui.look.text import preview, tr
 from app.gui.panes.timeline.blocks import Block
-from app.gui.panes.timeline.prose import plain
 from app.gui.panes.timeline.words import whole_text
 from app.gui.widgets.dialogs import Overlay, ask_text
 from app.gui.widgets.labels import T
 from app.gui.widgets.notices import Act, UndoBar
 from app.gui.widgets.paged import PagedText
 from app.gui.widgets.pane import Target
+from app.gui.widgets.prose import plain
 
 if TYPE_CHECKING:
     from app.gui.panes.timeline.pane import TimelinePane
@@ -73,7 +73,7 @@ class Deeds:
             text.strip(), session_id=session_id, entry_id=entry, initiator=pane
         )
         self.bar.show_act(
-            tr("Remembered: {text}", text=preview(text, 60)),
+            tr("Remembered: {what}", what=preview(text, 60)),
             (
                 Act(tr("Show"), lambda: pane.go.emit(Target("memory"))),
                 Act(tr("Undo"), lambda: pane.tasks.start("undo", pane.desk.engine.do.undo())),

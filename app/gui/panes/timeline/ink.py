@@ -18,10 +18,11 @@ from app.gui.look.text import elided, tr
 from app.gui.look.theme import theme, token
 from app.gui.look.type import code_font, font, line_step
 from app.gui.panes.timeline.blocks import Block
-from app.gui.panes.timeline.prose import Prose, inline, lay, plain
 from app.gui.panes.timeline.words import Part, Shown, words
 from app.gui.widgets.marks import paint_mark
 from app.gui.widgets.paint import draw_text, focus_ring, rounded
+from app.gui.widgets.prose import Prose, inline, lay, plain
+from app.gui.widgets.uneven import Hot
 
 KEPT = 400  # laid-out blocks that are remembered
 PAD = 12  # px inside cards and wells
@@ -40,16 +41,6 @@ class Text:
     color: str
     source: int
     well: QRectF | None = None
-
-
-@dataclass
-class Hot:
-    """A place to click. `act` goes to whoever owns the sheet; `name` is said of it."""
-
-    box: QRectF
-    act: str
-    name: str
-    kind: str = "link"
 
 
 @dataclass

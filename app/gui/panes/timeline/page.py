@@ -17,12 +17,13 @@ from app.gui.look.text import clock, plural, preview, sentence, short_day, size,
 from app.gui.panes.timeline.axis import Axis
 from app.gui.panes.timeline.beside import Beside
 from app.gui.panes.timeline.blocks import Block, Mode, folds_around
-from app.gui.panes.timeline.finder import FindBar, hits_in, marks_in
+from app.gui.panes.timeline.finder import hits_in, marks_in
 from app.gui.panes.timeline.ink import Laid
 from app.gui.panes.timeline.parts import RangeLine
 from app.gui.panes.timeline.reading import Reading
-from app.gui.panes.timeline.sheet import Sheet
+from app.gui.panes.timeline.sheet import Marks, Sheet
 from app.gui.widgets.buttons import IconButton, SegmentSwitch
+from app.gui.widgets.find_bar import FindBar
 from app.gui.widgets.pane import PaneHead
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class SessionPage(QWidget):
         )
         self.axis = Axis()
         self.range_line = RangeLine()
-        self.find_bar = FindBar()
+        self.find_bar = FindBar(tr("Find in this session"))
         self.sheet = Sheet(tr("Transcript"))
         self.beside = Beside(self.sheet)
         self._lay_out()
@@ -82,7 +83,7 @@ class SessionPage(QWidget):
         self.find_bar.closed.connect(self.close_find)
         self.sheet.scrolled.connect(self._on_scrolled)
         self.sheet.acted.connect(self._pane.on_act)
-        self.sheet.dim_outside = self._is_outside
+        self.sheet.is_outside = self._is_outside
         self.sheet.marks_of = self._marks
         self._find_later = QTimer(self, singleShot=True, interval=120)
         self._find_later.timeout.connect(self.find_now)
@@ -144,7 +145,7 @@ class SessionPage(QWidget):
             {i.id: i for i in items if i.kind == "compaction" and i.id in used}
         )
         self.axis.set_scale(scale, keep=keep)
-        self.sheet.set_blocks(blocks, stay=stay)
+        self.sheet.set_rows(blocks, stay=stay)
         if self.axis.range is not None:
             self._on_range()
 
@@ -206,20 +207,15 @@ class SessionPage(QWidget):
 
     def toggle(self, block: Block) -> None:
         """Open or close the body of one row, in place."""
-        at = self.sheet.row_of(block.id)
-        if at >= 0:
-            self.sheet.opened ^= {block.id}
-            self.sheet.remeasure(at)
+        self.sheet.toggle(block.id)
 
     # ------------------------------------------------------------------ axis and transcript
 
-    def _on_scrolled(self, item: int) -> None:
-        self.axis.set_head(item)
-        self.head.set_line(False)
+    def _on_scrolled(self, top: int) -> None:
+        self.axis.set_head(self.sheet.rows[top].at)
         reading = self.reading
-        if reading is None or reading.whole or self.mode != "log" or not self.sheet.blocks:
+        if reading is None or reading.whole or self.mode != "log":
             return
-        top = self.sheet.visible().start
         if top < NEAR_TOP and not self._pane.tasks.running("older"):
             self._pane.tasks.latest("older", self.load_older())
 
@@ -327,11 +323,11 @@ class SessionPage(QWidget):
         whole = self.reading is None or self.reading.whole
         self.find_bar.show_count(self._hit + 1, len(self.hits), whole=whole)
 
-    def _marks(self, block: Block, laid: Laid) -> dict[int, list[tuple[int, int, object]]]:
+    def _marks(self, block: Block, laid: Laid) -> Marks:
         if block.at not in self._hit_set or block.item is None:
             return {}
         current = 0 <= self._hit < len(self.hits) and self.hits[self._hit] == block.at
-        return marks_in(laid, self.find_bar.field.text(), current)  # type: ignore[return-value]
+        return marks_in(laid, self.find_bar.field.text(), current)
 
 
 def _is(item: TranscriptItem, wanted: str) -> bool:

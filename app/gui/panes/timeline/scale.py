@@ -53,21 +53,21 @@ class Scale:
     length: float = 1.0
     by_order: bool = False
     places: tuple[float, ...] = ()  # of every item, in item order
-    _times: tuple[float, ...] = field(default=(), repr=False)
+    times: tuple[float, ...] = field(default=(), repr=False)
     _kept: tuple[float, ...] = field(default=(), repr=False)
 
     def when(self, v: float) -> datetime | None:
         """The instant at a place; None by order or without times."""
-        if self.by_order or not self._times:
+        if self.by_order or not self.times:
             return None
         at = bisect_right(self._kept, v) - 1
         if at < 0:
-            return _instant(self._times[0] + v)
+            return _instant(self.times[0] + v)
         if at + 1 < len(self._kept):
             span = self._kept[at + 1] - self._kept[at]
             share = (v - self._kept[at]) / span if span else 0.0
-            return _instant(self._times[at] + share * (self._times[at + 1] - self._times[at]))
-        return _instant(self._times[at] + v - self._kept[at])
+            return _instant(self.times[at] + share * (self.times[at + 1] - self.times[at]))
+        return _instant(self.times[at] + v - self._kept[at])
 
     def between(self, start: float, end: float) -> list[int]:
         """Items (in order) whose place lies in the range."""
@@ -144,7 +144,7 @@ def _instant(stamp: float) -> datetime:
 
 def ticks(scale: Scale, start: float, end: float, pixels: float) -> list[tuple[float, datetime]]:
     """Places and times worth a label in the visible range; at least about 76 px apart."""
-    if scale.by_order or not scale._times:
+    if scale.by_order or not scale.times:
         return []
     per = pixels / max(end - start, 1e-6)
     step = next((s for s in STEPS if s * per >= 84), STEPS[-1])
