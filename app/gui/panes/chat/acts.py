@@ -75,7 +75,7 @@ class SessionActs:
             pane.bar.show_act(_compacted(report))
         else:
             pane.bar.show_act(report.reason or tr("There was nothing to compact."), tone="info")
-        pane.look_at_context()
+        pane.watch.now()
 
     async def preview(self) -> None:
         """What would be summarised, what stays, what is not flushed yet."""
@@ -154,6 +154,17 @@ class SessionActs:
         undo = Act(tr("Undo"), lambda: pane.tasks.latest("undo", self._undo_memory()), key="Ctrl+Z")
         pane.bar.show_act(f"{said}: {preview(fact, 60)}", (show, undo))
 
+    async def undo_saved(self) -> None:
+        """Take a saved fact back, when nothing has changed the memory since."""
+        pane = self.pane
+        newest = await pane.desk.engine.ask.versions(1)
+        if newest and newest[0].cause == "saved":
+            await self._undo_memory()
+            return
+        show = Act(tr("Show"), lambda: pane.go.emit(Target("memory")))
+        said = tr("The memory has changed since; take the line out in Memory")
+        pane.bar.show_act(said, (show,), tone="info")
+
     async def _undo_memory(self) -> None:
         pane = self.pane
         done = await pane.desk.engine.do.undo(initiator=pane)
@@ -191,6 +202,9 @@ class SessionActs:
             busy = pane.talk.busy(pane.session_id)
             return "" if busy else tr("No reply is being made.")
 
+        def asked() -> str:
+            return "" if pane.asks() else tr("No tool call waits for your word.")
+
         def one(name: str, title: str, sign: str, run: Callable[[], object], key: str = "",
                 off: Callable[[], str] = talk, menu: str = "Session") -> Action:  # fmt: skip
             return Action(
@@ -199,6 +213,10 @@ class SessionActs:
 
         return [
             one("stop", tr("Stop the reply"), "circle-stop", pane.stop, "Ctrl+.", running),
+            one("allow", tr("Allow the tool call that waits"), "check",
+                lambda: pane.answer_first(True), off=asked),
+            one("refuse", tr("Refuse the tool call that waits"), "x",
+                lambda: pane.answer_first(False), off=asked),
             one("rename", tr("Rename this session"), "pencil", self.rename, "F2"),
             one("timeline", tr("Show this session on the timeline"), "chart-gantt",
                 pane.show_timeline, "Ctrl+T"),
@@ -215,7 +233,7 @@ class SessionActs:
                 "Ctrl+Home"),
             one("newest", tr("Newest message"), "arrow-down", pane.view.show_newest, "Ctrl+End"),
             one("trash", tr("Move this session to the trash"), "trash-2", self.trash),
-            one("steps", tr("First steps"), "footprints", pane.show_steps, off=lambda: "",
+            one("steps", tr("First steps"), "footprints", pane.guide.show, off=lambda: "",
                 menu="Help"),
         ]  # fmt: skip
 

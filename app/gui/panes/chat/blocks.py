@@ -119,7 +119,7 @@ def since(before: ContextView | None, now: ContextView) -> str:
     old = old_parts[same] if same < len(old_parts) else None
     if changed is None or old is None or kind_of(changed) in ("history", "user", "tools"):
         return tr(
-            "{a} tokens as in the last request, {b} after them are new",
+            "{a} tokens as in the last request, {b} new",
             a=number(unchanged),
             b=number(fresh),
         )

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from app.engine.records import TranscriptItem
 from app.gui.look.text import number, preview, seconds, tr
 from app.gui.look.theme import token
 from app.gui.panes.chat.model import Piece, arguments_text, call_line, outcome, tool_icon
@@ -14,18 +15,29 @@ from app.gui.panes.chat.texts import Well
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.labels import IconLabel, Link, T
 from app.gui.widgets.marks import KindMark
-from app.gui.widgets.paint import smooth
+from app.gui.widgets.paint import rounded, smooth
 from app.gui.widgets.pane import Target
 from app.gui.widgets.rings import Working
 from app.gui.widgets.surfaces import Card, Fold, Hairline
 
+SHORT = 70  # characters of arguments that need no well of their own
+
 
 class _Ground(QWidget):
-    """The well of a card, without corners of its own."""
+    """The well of a card; rounded below when it is the card's last part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = False
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = smooth(self)
-        painter.fillRect(QRectF(self.rect()).adjusted(1, 0, -1, 0), token("sunken"))
+        box = QRectF(self.rect()).adjusted(1, 0, -1, -1 if self.last else 0)
+        if self.last:
+            painter.setClipRect(box)
+            rounded(painter, box.adjusted(0, -8, 0, 0), 7, token("sunken"))
+        else:
+            painter.fillRect(box, token("sunken"))
         painter.end()
 
 
@@ -80,6 +92,9 @@ class ToolRow(Row):
         if self._inside is not None:
             self._inside.take(piece)
 
+    def unfold(self) -> None:
+        self.fold.set_open(True, moving=False)
+
     def _set_busy(self, on: bool) -> None:
         if on and self._busy is None:
             self._busy = Working(tr("running"))
@@ -104,8 +119,8 @@ class _CallBody(QWidget):
         self.arguments = Well(tr("Arguments"), most=140, margin=12)
         self.result = Well(tr("Result"), margin=12)
         self._rule = Hairline()
-        ground = _Ground()
-        inner = QVBoxLayout(ground)
+        self._ground = _Ground()
+        self._inner = inner = QVBoxLayout(self._ground)
         inner.setContentsMargins(1, 0, 1, 0)
         inner.setSpacing(0)
         inner.addWidget(self.arguments)
@@ -129,8 +144,9 @@ class _CallBody(QWidget):
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
         box.addWidget(Hairline())
-        box.addWidget(ground)
-        box.addWidget(Hairline())
+        box.addWidget(self._ground)
+        self._edge = Hairline()
+        box.addWidget(self._edge)
         box.addWidget(self.foot)
         self._piece: Piece | None = None
         self._whole = False
@@ -162,7 +178,13 @@ class _CallBody(QWidget):
             self._icon.set_icon("scissors", "text_soft")
             self._words.setText(tr("Cut here, {n} characters in all", n=number(item.cut)))
             self._open.setText(tr("Show all of it"))
-        self.foot.setVisible(bool(item.target) or (item.cut > 0 and not self._whole))
+        self._show_foot(bool(item.target) or (item.cut > 0 and not self._whole))
+
+    def _show_foot(self, on: bool) -> None:
+        self.foot.setVisible(on)
+        self._edge.setVisible(on)
+        self._ground.last = not on
+        self._inner.setContentsMargins(1, 0, 1, 0 if on else 7)
 
     def _on_open(self) -> None:
         if self._piece is None:
@@ -177,7 +199,7 @@ class _CallBody(QWidget):
         self._whole = True
         self._shown = (self._shown[0], text)
         self.result.set_text(text)
-        self.foot.hide()
+        self._show_foot(False)
 
 
 class ApprovalRow(Row):
@@ -200,13 +222,11 @@ class ApprovalRow(Row):
         head.addWidget(T(call_line(item), "code", "text_soft", elide="right"), 1)
         self.card.box.addLayout(head)
         text = arguments_text(item)
-        if text.strip():
+        if "\n" in text.strip() or len(text) > SHORT:
             self.card.box.addWidget(Well(tr("Arguments"), text, most=180, margin=10))
         acts = QHBoxLayout()
         acts.setSpacing(8)
-        words = {"write_file": tr("Write this file once"), "edit_file": tr("Edit this file once")}
-        allow = words.get(item.tool, tr("Run {tool} once", tool=preview(item.tool, 40)))
-        self.allow = Button(allow, height=26)
+        self.allow = Button(_allow_words(item), height=26)
         self.refuse = Button(tr("Do not run it"), "quiet", height=26)
         self.allow.clicked.connect(lambda: self._answer(True))
         self.refuse.clicked.connect(lambda: self._answer(False))
@@ -228,6 +248,16 @@ class ApprovalRow(Row):
         for button in (self.allow, self.refuse):
             button.setEnabled(False)
         self.hub.approve.emit(self.piece.item.id, allow)
+
+
+def _allow_words(item: TranscriptItem) -> str:
+    """What the button does: "Run make ship once"."""
+    words = {"write_file": tr("Write this file once"), "edit_file": tr("Edit this file once")}
+    if item.tool in words:
+        return words[item.tool]
+    said = call_line(item)
+    command = said if 0 < len(said) <= 32 and '"cmd"' in item.arguments else ""
+    return tr("Run {what} once", what=command or preview(item.tool, 40))
 
 
 class WaitingRow(Row):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPalette
+from PySide6.QtGui import QAction, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.engine.records import ModelStatus, ProposalInfo
 from app.gui.look.text import number, plural, tr
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.labels import IconLabel, Link, T
+from app.gui.widgets.pane import Target
 from app.gui.widgets.surfaces import Card
 
+if TYPE_CHECKING:
+    from app.gui.panes.chat.pane import ChatPane
+
+DONE = "chat.steps_done"
 WIDEST = 660
 
 
@@ -26,6 +33,7 @@ class Step(Card):
         self.sentence = T("", "body", "text_soft", wrap=True)
         self.button = button
         count = T(number(number_), "title", "accent" if first else "text_soft", weight=600)
+        count.setFixedWidth(14)
         words = QVBoxLayout()
         words.setSpacing(4)
         words.addWidget(T(head, "head", weight=600))
@@ -161,3 +169,54 @@ def _line(icon: str, words: T, link: Link | None = None) -> QHBoxLayout:
         row.addWidget(link)
     row.addStretch(1)
     return row
+
+
+class Guide:
+    """When the first steps are shown: at first on the demo, later when asked for."""
+
+    def __init__(self, pane: ChatPane) -> None:
+        self.pane = pane
+        self.sheet = FirstSteps()
+        self.sheet.review_wanted.connect(self._on_review)
+        self.sheet.talk_wanted.connect(self._on_talk)
+        self.sheet.folder_wanted.connect(self._on_folder)
+        models = Target("settings", section="models")
+        self.sheet.models_wanted.connect(lambda: pane.go.emit(models))
+
+    def wanted(self) -> bool:
+        """Whether this is the demo and nobody has taken a step yet."""
+        demo = bool(getattr(self.pane.window(), "is_demo", False))
+        return demo and not self.pane.desk.kept.get(DONE)
+
+    def shown(self) -> bool:
+        return self.pane.pages.currentWidget() is self.sheet
+
+    async def show(self) -> None:
+        ask = self.pane.desk.engine.ask
+        waiting = await ask.proposals(waiting=True)
+        self.sheet.show_state(waiting[0] if waiting else None, await ask.model())
+        self.pane.head.hide()
+        self.pane.pages.setCurrentWidget(self.sheet)
+        self.pane.inspector_changed.emit()
+        self.sheet.review.button.setFocus()
+
+    def leave(self) -> None:
+        """Back to the talk; the steps do not come again by themselves."""
+        if self.shown():
+            self.pane.desk.kept[DONE] = True
+            self.pane.head.show()
+            self.pane.pages.setCurrentIndex(0)
+            self.pane.inspector_changed.emit()
+
+    def _on_review(self, proposal_id: str) -> None:
+        self.leave()
+        self.pane.go.emit(Target("memory", proposal=proposal_id))
+
+    def _on_talk(self) -> None:
+        self.leave()
+        self.pane.go.emit(Target("chat", section="new"))
+
+    def _on_folder(self) -> None:
+        opener = self.pane.window().findChild(QAction, "workspace.open")
+        if isinstance(opener, QAction):
+            opener.trigger()

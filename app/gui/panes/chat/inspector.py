@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
+from app.engine.errors import UserError
 from app.engine.records import CompactionReport, ContextView, ModelStatus
 from app.gui.look.text import compact, number, plural, tr
 from app.gui.panes.chat.blocks import Group, groups, marks, since, source_words
@@ -178,6 +179,7 @@ class Inspector(QWidget):
         part.addLayout(head)
         part.addWidget(self.would)
         part.addWidget(self.unflushed)
+        part.addSpacing(4)
         part.addLayout(acts)
         part.addSpacing(14)
         part.addWidget(self.note)
@@ -244,6 +246,11 @@ class Inspector(QWidget):
             self.unflushed.setVisible(report.unflushed > 0)
         reason = "" if report.covered else tr("There is nothing to summarise yet.")
         self.preview.set_off(reason)
+
+    def show_problem(self, error: UserError) -> None:
+        """The context cannot be worked out; what was shown stays."""
+        self.would.setText(f"{error} {error.remedy}".strip())
+        self.unflushed.hide()
 
     def show_model(self, model: ModelStatus) -> None:
         self.note.setText(model.note if model.state == "ready" else "")

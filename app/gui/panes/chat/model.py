@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from app.engine.records import TranscriptItem
 from app.gui.look.text import compact, number, plain_line, plural, preview, sentence, short_day, tr
 
-ANSWERS = ("assistant", "tool", "live", "waiting", "approval")
+ANSWERS = ("assistant", "tool", "live", "waiting", "approval", "saved")
 HIDDEN = ("system", "eviction")
 SAME = 400  # characters that tell whether a streamed text and a stored answer are the same
 ARGUMENT_ORDER = ("cmd", "command", "path", "query", "pattern", "text", "sessionId", "content")
@@ -83,6 +83,8 @@ def pieces(
         open_call = item.kind == "tool" and item.result is None and at >= last_open
         kind = "approval" if item.id in asks and open_call else item.kind
         rows.append(Piece(item.id, kind, item, aside=cut, running=open_call))
+        if (saved := saved_line(item)) is not None:
+            rows.append(saved)
     known = {item.id for item in items}
     for stretch in tail:
         if stretch.item is not None and stretch.item.id not in known:
@@ -93,6 +95,18 @@ def pieces(
             text = TranscriptItem(stretch.key, 0, "assistant")
             rows.append(Piece(stretch.key, kind, text))
     return led(rows)
+
+
+def saved_line(item: TranscriptItem) -> Piece | None:
+    """The quiet line after a call that saved a fact."""
+    if item.tool != "memory_save" or item.is_error or not item.result:
+        return None
+    proposed = "MEMORY.md and" not in item.result  # the engine's own sentence says which
+    note = TranscriptItem(
+        f"{item.id}:saved", item.seq, "note", item.when, text=call_line(item),
+        detail={"type": "saved", "proposed": proposed},
+    )  # fmt: skip
+    return Piece(note.id, "saved", note)
 
 
 def led(rows: Sequence[Piece]) -> list[Piece]:
@@ -317,6 +331,11 @@ def _fork(item: TranscriptItem) -> str:
 
 
 def _note(item: TranscriptItem) -> str:
+    if item.detail.get("type") == "saved":
+        said = preview(item.text, 80)
+        if item.detail.get("proposed"):
+            return tr("Saved to today's log, proposed for memory: “{said}”", said=said)
+        return tr("Memory changed: 1 line saved, “{said}”", said=said)
     if item.detail.get("type") == "model_change":
         return tr("From here on with {model}", model=preview(item.text, 80))
     lost = int(item.detail.get("bytes", 0) or 0)

@@ -9,18 +9,20 @@ from __future__ import annotations
 import inspect
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.engine.errors import SessionNotFound, UserError
-from app.engine.events import Changed, TurnEvent
-from app.engine.records import ContextView, SessionInfo, TranscriptItem
+from app.engine.events import Activity, Changed, TurnEvent
+from app.engine.records import SessionInfo, TranscriptItem
 from app.gui.look.text import preview, tr
 from app.gui.panes.chat.acts import SessionActs
-from app.gui.panes.chat.first_steps import FirstSteps
+from app.gui.panes.chat.first_steps import Guide
 from app.gui.panes.chat.inspector import Inspector
+from app.gui.panes.chat.looking import KINDS, ContextWatch
 from app.gui.panes.chat.model import Stretch, merge, pieces
 from app.gui.panes.chat.rows import Hub
+from app.gui.panes.chat.seek import FindBar
 from app.gui.panes.chat.talking import Talk
 from app.gui.panes.chat.transcript import WIDEST, TranscriptView
 from app.gui.panes.chat.turns import ENDS, Replies
@@ -33,9 +35,7 @@ from app.gui.widgets.surfaces import EmptyState
 
 PAGE = 200  # items read at a time
 EVERY = 40  # ms between two looks at the transcript
-PAUSE = 400  # ms of quiet typing before the context is looked at again
-STEPS_DONE = "chat.steps_done"
-CONTEXT_KINDS = {"transcript", "context", "memory", "settings"}
+BUSY = {"compaction": "compacting the context first", "overflow": "making the request fit"}
 
 
 class ChatPane(Pane):
@@ -50,15 +50,16 @@ class ChatPane(Pane):
         self.hub.today = lambda: desk.now().astimezone().date()
         self.view = TranscriptView(self.hub)
         self.foot = Foot()
-        self.steps = FirstSteps()
         self.panel = Inspector()
         self.talk = Talk(self)
         self.acts = SessionActs(self)
+        self.watch = ContextWatch(self)
+        self.guide = Guide(self)
+        self.finder = FindBar(self.view)
         self._info: SessionInfo | None = None
         self._fresh = ""  # a new session that has no message yet
         self._more_before = False
         self._loaded = ""  # the session whose items are shown
-        self._sent_views: dict[str, ContextView] = {}
         self._build()
         self.bar = UndoBar(self.view)
         self._wire()
@@ -84,23 +85,23 @@ class ChatPane(Pane):
         box = QVBoxLayout(talking)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
+        box.addWidget(self.finder)
         box.addWidget(self.middle, 1)
         box.addWidget(_centred(self.foot, low=16))
         self.pages = QStackedWidget()
         self.pages.addWidget(talking)
-        self.pages.addWidget(self.steps)
+        self.pages.addWidget(self.guide.sheet)
         self.body.addWidget(self.pages, 1)
 
     def _wire(self) -> None:
         self._paint = QTimer(self, singleShot=True, interval=EVERY)
         self._paint.timeout.connect(self._show)
-        self._look = QTimer(self, singleShot=True, interval=PAUSE)
-        self._look.timeout.connect(self.look_at_context)
         self.hub.go.connect(self.go)
         self.hub.link.connect(self.ask_link)
         self.hub.whole.connect(self._on_whole)
         self.hub.approve.connect(self._on_approve)
         self.hub.again.connect(self.talk.again)
+        self.hub.undo.connect(lambda: self._start(self.acts.undo_saved()))
         self.view.earlier_wanted.connect(lambda: self.tasks.latest("earlier", self._earlier()))
         self.foot.sent.connect(self.talk.on_sent)
         self.foot.stopped.connect(self.stop)
@@ -113,55 +114,61 @@ class ChatPane(Pane):
         self.panel.go.connect(self.go)
         self.panel.preview_wanted.connect(lambda: self._start(self.acts.preview()))
         self.panel.compact_wanted.connect(lambda: self._start(self.acts.compact()))
-        self.steps.review_wanted.connect(self._on_review)
-        self.steps.talk_wanted.connect(self._on_talk)
-        self.steps.folder_wanted.connect(self._on_folder)
-        models = Target("settings", section="models")
-        self.steps.models_wanted.connect(lambda: self.go.emit(models))
+        self.finder.everywhere.connect(lambda text: self.go.emit(Target("search", find=text)))
+        self.finder.closed.connect(self.foot.composer.setFocus)
         self.desk.signals.turn.connect(self._on_turn)
         self.desk.signals.changed.connect(self._on_changed)
+        self.desk.signals.activity.connect(self._on_activity)
 
     # ------------------------------------------------------------------ the pane contract
 
     def actions(self) -> list[Action]:
         return self.acts.actions()
 
-    def inspector(self) -> QWidget:
-        return self.panel
+    def inspector(self) -> QWidget | None:
+        return None if self.guide.shown() else self.panel
 
     def on_inspector(self, shown: bool) -> None:
         self.unfold.setVisible(not shown)
 
     def focus_parts(self) -> list[QWidget]:
-        if self.pages.currentWidget() is self.steps:
-            return [self.steps.review.button]
+        if self.guide.shown():
+            return [self.guide.sheet.review.button]
         return [self.foot.composer.field, self.view]
 
     async def open(self, target: Target) -> None:
         """A session, an item in it, or a new one (`section="new"`)."""
         self.tasks.cancel("refresh")
-        self._leave_steps()
+        self.guide.leave()
         if target.section == "new":
             await self.new_session()
         elif target.session_id:
             await self._open_session(target.session_id)
             if target.entry_id:
                 await self._reveal(target.entry_id)
-        self.foot.composer.setFocus()
+        if target.find:
+            self.finder.begin(self.items, target.find)
+        else:
+            self.foot.composer.setFocus()
+
+    def find(self) -> bool:
+        if self.guide.shown() or not self.items:
+            return False
+        self.finder.begin(self.items, self.acts.selection()[0][:200])
+        return True
 
     def activate(self) -> None:
         super().activate()
-        if self.desk.engine is not None:
-            self.tasks.latest("model", self._read_model())
+        self.watch.model()
 
     async def refresh(self) -> None:
-        if self._wants_steps():
-            await self._show_steps()
+        if self.guide.wanted():
+            await self.guide.show()
         if self.session_id:
             await self._read()
         else:
             await self.enter_any()
-        self.look_at_context()
+        self.watch.now()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.talk.busy(self.session_id):
@@ -201,7 +208,7 @@ class ChatPane(Pane):
             if not first:
                 self.fail(error)
             return
-        self.look_at_context()
+        self.watch.now()
 
     def _enter(self, session_id: str) -> None:
         if session_id == self.session_id:
@@ -304,16 +311,38 @@ class ChatPane(Pane):
 
     def _on_turn(self, event: TurnEvent) -> None:
         reply, key = self.replies.take(event)
-        if event.session_id != self.session_id or reply is None:
+        if event.session_id != self.session_id:
+            self._on_other(event)
+            return
+        if reply is None:
             return
         if event.kind in ENDS:
-            if self.panel.view is not None:
-                self._sent_views[self.session_id] = self.panel.view
-            self._look.start()
+            self.watch.sent(self.session_id)
+            self.watch.soon()
             self.tasks.latest("read", self._read())
         if key and self.view.append_live(key, event.text):
             return
         if not self._paint.isActive():
+            self._paint.start()
+
+    def _on_other(self, event: TurnEvent) -> None:
+        """A call in a session that is not shown asks for a person's word: say so."""
+        key = f"asks:{event.session_id}"
+        if event.kind == "approval" and event.item is not None:
+            there = Target("chat", session_id=event.session_id)
+            show = Act(tr("Show"), lambda: self.go.emit(there), closes=True)
+            said = tr("{tool} waits for your word", tool=preview(event.item.tool, 40))
+            self.notice(said, tr("in another session"), acts=(show,), key=key)
+        elif event.kind in ENDS:
+            self.notices.drop(key)
+
+    def _on_activity(self, event: Activity) -> None:
+        """Say what a reply waits for while its context is made to fit."""
+        reply = self.replies.of(event.session_id)
+        if reply is None or not reply.running or event.step not in BUSY:
+            return
+        reply.waiting = tr(BUSY[event.step]) if event.state == "started" else ""
+        if event.session_id == self.session_id and not self._paint.isActive():
             self._paint.start()
 
     def _on_changed(self, event: Changed) -> None:
@@ -325,43 +354,28 @@ class ChatPane(Pane):
         if "sessions" in event.kinds and ours:
             self.tasks.latest("title", self.read_title())
         if "settings" in event.kinds:
-            self.tasks.latest("model", self._read_model())
-        if event.kinds & CONTEXT_KINDS and (ours or "memory" in event.kinds):
-            self._look.start()
-
-    def look_at_context(self) -> None:
-        if self.session_id and self.desk.engine is not None:
-            self.tasks.latest("context", self._read_context())
-
-    async def _read_context(self) -> None:
-        session_id, ask = self.session_id, self.desk.engine.ask
-        view = await ask.context(session_id, self.foot.composer.text())
-        if session_id != self.session_id:
-            return
-        self.panel.show_view(view, self._sent_views.get(session_id))
-        self.measured.emit(view.total, view.window.tokens)
-        if self.panel.isVisible():
-            self.panel.show_report(await ask.compaction_preview(session_id))
-
-    async def _read_model(self) -> None:
-        model = await self.desk.engine.ask.model()
-        self.panel.show_model(model)
-        if model.state == "failed":
-            settings = Target("settings", section="models")
-            act = Act(tr("Settings, Models"), lambda: self.go.emit(settings))
-            self.notice(tr("No model answers"), model.note, acts=(act,), key="model")
-        else:
-            self.notices.drop("model")
+            self.watch.model()
+        if event.kinds & KINDS and (ours or "memory" in event.kinds):
+            self.watch.soon()
 
     # ------------------------------------------------------------------ what people do
 
     def _on_edited(self, text: str) -> None:
         self.talk.on_edited(text)
-        self._look.start()
+        self.watch.soon()
 
     def stop(self) -> None:
         if self.talk.busy(self.session_id):
             self.tasks.latest("stop", self.desk.engine.do.stop(self.session_id))
+
+    def asks(self) -> list[str]:
+        """Ids of calls of this session that wait for a person's word."""
+        reply = self.replies.of(self.session_id)
+        return list(reply.asks) if reply is not None else []
+
+    def answer_first(self, allow: bool) -> None:
+        for item_id in self.asks()[:1]:
+            self._on_approve(item_id, allow)
 
     def _on_approve(self, item_id: str, allow: bool) -> None:
         reply = self.replies.of(self.session_id)
@@ -387,42 +401,6 @@ class ChatPane(Pane):
 
     def _start(self, work: object) -> None:
         self.tasks.start("act", work)  # type: ignore[arg-type]
-
-    # ------------------------------------------------------------------ first steps
-
-    def _wants_steps(self) -> bool:
-        demo = bool(getattr(self.window(), "is_demo", False))
-        return demo and not self.desk.kept.get(STEPS_DONE)
-
-    def show_steps(self) -> None:
-        self._start(self._show_steps())
-
-    async def _show_steps(self) -> None:
-        ask = self.desk.engine.ask
-        waiting = await ask.proposals(waiting=True)
-        self.steps.show_state(waiting[0] if waiting else None, await ask.model())
-        self.head.hide()
-        self.pages.setCurrentWidget(self.steps)
-        self.steps.review.button.setFocus()
-
-    def _leave_steps(self) -> None:
-        if self.pages.currentWidget() is self.steps:
-            self.desk.kept[STEPS_DONE] = True
-            self.head.show()
-            self.pages.setCurrentIndex(0)
-
-    def _on_review(self, proposal_id: str) -> None:
-        self._leave_steps()
-        self.go.emit(Target("memory", proposal=proposal_id))
-
-    def _on_talk(self) -> None:
-        self._leave_steps()
-        self.go.emit(Target("chat", section="new"))
-
-    def _on_folder(self) -> None:
-        opener = self.window().findChild(QAction, "workspace.open")
-        if isinstance(opener, QAction):
-            opener.trigger()
 
 
 def _centred(widget: QWidget, low: int = 0) -> QWidget:

@@ -36,6 +36,7 @@ class Hub(QObject):
     whole = Signal(str, object)
     approve = Signal(str, bool)
     again = Signal()
+    undo = Signal()  # the newest saved fact
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -57,6 +58,9 @@ class Row(QWidget):
 
     def take(self, piece: Piece) -> None:
         self.piece = piece
+
+    def unfold(self) -> None:
+        """Show what is folded, because something was found in it."""
 
 
 class NameLine(QWidget):
@@ -266,19 +270,28 @@ class QuietRow(Row):
             self.links.addWidget(link)
 
     def _acts(self) -> list[tuple[str, Callable[[], object]]]:
-        item, go = self.piece.item, self.hub.go
+        item, go, piece_kind = self.piece.item, self.hub.go, self.piece.kind
         if item.kind == "flush" and item.target and item.detail.get("bullets"):
             target = Target("daily", path=item.target)
             return [(tr("Show"), lambda: go.emit(target))]
         if item.kind == "consolidation" and item.target:
             review = Target("memory", proposal=item.target)
             return [(tr("Review it"), lambda: go.emit(review))]
+        if piece_kind == "saved":
+            return self._saved_acts()
         if item.kind == "fork" and item.target:
             parent = Target("chat", session_id=item.target)
             return [(tr("Show"), lambda: go.emit(parent))]
         if details(item):
             return [(tr("Show"), self._unfold)]
         return []
+
+    def _saved_acts(self) -> list[tuple[str, Callable[[], object]]]:
+        memory = Target("memory")
+        if self.piece.item.detail.get("proposed"):
+            return [(tr("Review it"), lambda: self.hub.go.emit(memory))]
+        show = (tr("Show"), lambda: self.hub.go.emit(memory))
+        return [show, (tr("Undo"), self.hub.undo.emit)]
 
     def _unfold(self) -> None:
         if self._more is None:

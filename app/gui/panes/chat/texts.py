@@ -10,7 +10,9 @@ from math import ceil
 
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import (
+    QFontMetricsF,
     QPalette,
+    QTextBlock,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
@@ -21,6 +23,7 @@ from PySide6.QtWidgets import QSizePolicy, QTextEdit, QWidget
 from app.gui.look.text import neutral
 from app.gui.look.theme import theme, token
 from app.gui.look.type import Role, font, line_step
+from app.gui.widgets.finding import Finding
 from app.gui.widgets.paged import PagedText
 
 SHOWN = 6_000  # characters of a text before "show all"
@@ -55,6 +58,7 @@ class PlainText(QTextEdit):
         self.document().setDocumentMargin(0)
         self.viewport().setAutoFillBackground(False)
         self.document().documentLayout().documentSizeChanged.connect(self._on_size)
+        self.finding = Finding(self)
         self._dress()
         theme().changed.connect(self._on_theme)
         self.set_text(text)
@@ -122,22 +126,54 @@ class Well(PagedText):
         super().__init__(name)
         self._most = most
         self.document().setDocumentMargin(margin)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.document().documentLayout().documentSizeChanged.connect(self._on_size)
         if text:
             self.set_text(text)
 
-    def _on_size(self, _: object = None) -> None:
-        # A plain text document counts its size in lines, its margin not included.
-        lines = ceil(self.document().size().height())
-        high = ceil(lines * self.fontMetrics().lineSpacing() + 2 * self.document().documentMargin())
-        high = min(max(high, LEAST), self._most)
+    def set_page(self, text: str, start: int, end: int, total: int) -> None:
+        super().set_page(text, start, end, total)
+        self._fit()
+
+    def show_more(self, block: QTextBlock) -> bool:
+        done = super().show_more(block)
+        if done:
+            self._fit()
+        return done
+
+    def resizeEvent(self, event: object) -> None:
+        super().resizeEvent(event)  # type: ignore[arg-type]
+        self._fit()
+
+    def _fit(self) -> None:
+        """As tall as the text by count of its columns: laying it out to know would be too dear."""
+        margin = round(self.document().documentMargin())
+        metrics = QFontMetricsF(self.font())
+        step = metrics.lineSpacing()
+        columns = max((self.width() - 2 * margin - 6) / max(metrics.averageCharWidth(), 1.0), 8.0)
+        room = (self._most - 2 * margin) / step
+        lines, block, wrapped = 0, self.document().begin(), False
+        while block.isValid() and lines <= room:
+            own = max(1, ceil(_columns(block.text()) / columns))
+            wrapped = wrapped or own > 1
+            lines += own
+            block = block.next()
+        fits = lines <= room and not wrapped
+        policy = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(
+            policy.ScrollBarAlwaysOff if fits else policy.ScrollBarAsNeeded
+        )
+        high = min(max(ceil(lines * step) + 2 * margin + 1, LEAST), self._most)
         if high != self.height() or high != self.maximumHeight():
             self.setFixedHeight(high)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        bar = self.verticalScrollBar()
-        if bar.maximum() == 0:
+        if self.verticalScrollBar().maximum() == 0:
             event.ignore()  # nothing to scroll here: the transcript scrolls
             return
         super().wheelEvent(event)
+
+
+def _columns(text: str) -> int:
+    """Columns of fixed type: wide scripts take two."""
+    return len(text) + sum(ch > "\u2e7f" for ch in text)
