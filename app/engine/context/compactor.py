@@ -162,7 +162,7 @@ class ConversationCompactor:
         plan = self.plan(context, keep=keep, whole=reason == "manual")
         if plan is None:
             return self._nothing(context)
-        if reason == "tokens":
+        if self._must_gain(reason):
             plan = self._gain.helpful(context, plan)
         if plan is None:
             return self._told(self._gain.none(context))
@@ -196,12 +196,16 @@ class ConversationCompactor:
             except SummaryFailed as failed:
                 return NotCompacted("failed", failed.reason, failed.remedy, failed.raw)
             made = self._made(context, plan, summary, extractive, log_path, reason)
-            if reason != "tokens" or self._gain.enough(context, made.context):
+            if not self._must_gain(reason) or self._gain.enough(context, made.context):
                 return made
             smaller = self._gain.smaller(context, plan)
             if smaller is None or not self._pace.may_try(self._config):
                 return self._gain.none(context)
             plan = smaller
+
+    def _must_gain(self, reason: Reason) -> bool:
+        """Whether the run is only worth its while when it saves; a share of 0 asks for nothing."""
+        return reason == "tokens" and self._config.min_gain_ratio > 0
 
     async def committed(self, compaction: Compaction, number: int) -> None:
         """To be called once the compaction is on disk: says so, and calls `on_compact`."""

@@ -26,6 +26,7 @@ _CONTINUES = "This conversation goes on from an earlier session whose window was
 _CARRY_ON = (
     "Carry on from there without asking what to do again and without remarking on this account."
 )
+_BLOCKS = ("context_summary", "pending_request")
 _ANSWER_PENDING = "The person's newest message, which is still to be answered:"
 
 
@@ -128,10 +129,10 @@ def continuation_message(
     where = f" The whole of it is in {log_path}." if log_path else ""
     content = (
         f"{_CONTINUES}{where} What happened so far:\n\n"
-        f"<context_summary>\n{escape(text, 'context_summary')}\n</context_summary>\n\n{_CARRY_ON}"
+        f"<context_summary>\n{escape(text, *_BLOCKS)}\n</context_summary>\n\n{_CARRY_ON}"
     )
     if pending is not None:
-        inner = escape(pending.content, "pending_request")
+        inner = escape(pending.content, *_BLOCKS)
         content += f"\n\n{_ANSWER_PENDING}\n\n<pending_request>\n{inner}\n</pending_request>"
     return Message(
         id=summary_id(content),
@@ -150,7 +151,7 @@ def summary_id(content: str) -> str:
 def summary_text(message: Message) -> str:
     """The summary inside a synthetic message, with what was still to be answered; else all."""
     parts = [
-        unescape(found.group(2), found.group(1))
+        unescape(found.group(2), found.group(1), *_BLOCKS)
         for found in re.finditer(
             r"<(summary|context_summary|pending_request)>\n(.*?)\n</\1>", message.content, re.DOTALL
         )

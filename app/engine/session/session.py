@@ -304,6 +304,22 @@ class Session:
         assert isinstance(made, e.Compaction)
         return made
 
+    def set_prompt(self, system_prompt: str) -> None:
+        """Change the system prompt: it counts at once, and is stored with the next entry."""
+        if system_prompt != self.fold.system_prompt:
+            self._record.wait(e.SystemPrompt(system_prompt=system_prompt))
+
+    def replace_context(self, messages: Sequence[Message]) -> None:
+        """Let the context be these messages from now on; the log keeps what was there before."""
+        self.append(
+            e.Fork(
+                parent_entry=self.fold.cursor or None,
+                messages=tuple(pack(self._named(tidy(m), self.fold.cursor)) for m in messages),
+                compactions=self.fold.compactions,
+                summaries=tuple(self.fold.summaries),
+            )
+        )
+
     def reset(self) -> dict[str, int]:
         """Clear context, summaries and open calls; the log stays. The counts of what left."""
         counts = {"messages": len(self.fold), "compactions": self.fold.compactions}
