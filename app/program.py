@@ -29,6 +29,7 @@ from app.gui.look.text import tr
 from app.gui.widgets.notices import Act
 from app.gui.widgets.pane import Desk, Pane
 from app.gui.window.main_window import MainWindow
+from app.personal import Personal, run_keys
 
 if TYPE_CHECKING:
     import asyncio
@@ -83,6 +84,7 @@ class Showing:
         self.signals = EngineSignals()
         self.faults = Faults(self._on_fault)
         self.desk = Desk(engine=None, signals=self.signals, report=self.faults.report)
+        self.desk.person = Personal()
         state = places.data_dir() / "window.json"
         self.window = MainWindow(self.desk, factories(), state)
         self._open_engine = open_engine or _open
@@ -206,7 +208,7 @@ async def _open(folder: Path) -> Engine:
 
     startup = await asyncio.to_thread(importlib.import_module, "app.startup")
     await asyncio.to_thread(importlib.import_module, "app.engine.engine")
-    engine = await startup.open_engine(folder, watch=True)
+    engine = await startup.open_engine(folder, watch=True, keys=run_keys())
     if folder != demo_folder():
         settings = importlib.import_module("app.settings")
         await asyncio.to_thread(settings.remember_workspace, startup.recent_file(), folder)

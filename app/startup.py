@@ -92,6 +92,7 @@ async def open_engine(
     memory: bool = True,
     config: EngineConfig | None = None,
     endpoints: Endpoints | None = None,
+    keys: Keys | None = None,
     clock: Callable[[], datetime] | None = None,
     tools: Iterable[Tool] = (),
     watch: bool = False,
@@ -109,7 +110,7 @@ async def open_engine(
     chosen = overridden(settings.load(settings_file()), url, model)
     return await Engine.open(
         folder,
-        endpoints or make_endpoints(chosen),
+        endpoints or make_endpoints(chosen, keys),
         config=wanted.replace(agent=switches),
         tools=tools,
         watch=watch,

@@ -56,6 +56,11 @@ class Engine:
         """The models this engine works with."""
         return self._rooms.endpoints
 
+    @property
+    def folder(self) -> Path:
+        """The workspace's folder."""
+        return self._rooms.layout.root
+
     # ------------------------------------------------------------------ life
 
     @staticmethod
