@@ -1,0 +1,135 @@
+"""A page of setting rows in groups: made once per section, its rows updated in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from app.gui.look.theme import theme, token
+from app.gui.panes.settings.controls import ChoiceControl, control_for
+from app.gui.panes.settings.fields import Spec
+from app.gui.panes.settings.rows import SettingRow
+from app.gui.widgets.labels import T
+
+WIDEST = 760
+Given = tuple[Spec, Any, Any]  # field, value in force, default
+
+
+class Page(QScrollArea):
+    """A scrolling column of at most 760 px. Content goes into `self.box`."""
+
+    def __init__(self, name: str, widest: int = WIDEST, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(name)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.column = QWidget()
+        self.column.setMaximumWidth(widest)
+        self.column.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.box = QVBoxLayout(self.column)
+        self.box.setContentsMargins(32, 2, 24, 40)
+        self.box.setSpacing(0)
+        self.setWidget(self.column)
+        self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        self._dress()
+        theme().changed.connect(self._dress)
+
+    def _dress(self) -> None:
+        palette = self.palette()
+        palette.setColor(palette.ColorRole.Window, token("canvas"))
+        self.setPalette(palette)
+
+
+class Form(Page):
+    """Rows of fields. `wanted(Spec, value)` when a person wants another value."""
+
+    wanted = Signal(object, object)
+
+    def __init__(
+        self,
+        name: str,
+        sentence: str = "",
+        top: QWidget | None = None,
+        models: Callable[[], Sequence[tuple[Any, str]]] = lambda: (),
+    ) -> None:
+        super().__init__(name)
+        self.rows: dict[str, SettingRow] = {}
+        self._models = models
+        self._shape: list[tuple[str, tuple[str, ...]]] = []
+        self._heads: list[QWidget] = []
+        self.sentence = T(sentence, "body", "text_soft", wrap=True)
+        self.sentence.setVisible(bool(sentence))
+        self.box.addWidget(self.sentence)
+        if top is not None:
+            self.box.addSpacing(12)
+            self.box.addWidget(top)
+        self.inner = QVBoxLayout()
+        self.inner.setSpacing(0)
+        self.box.addLayout(self.inner)
+        self.box.addStretch(1)
+
+    def show_groups(self, groups: Sequence[tuple[str, Sequence[Given]]]) -> None:
+        """Show these groups. Rows that stay are updated in place, in what they show only."""
+        shape = [(title, tuple(spec.id for spec, _, _ in given)) for title, given in groups]
+        if shape != self._shape:
+            self._build(groups)
+            self._shape = shape
+        for _, given in groups:
+            for spec, value, default in given:
+                row = self.rows[spec.id]
+                if isinstance(row.control, ChoiceControl) and spec.kind == "model":
+                    row.control.set_choices(self._models())
+                row.put(value, default)
+
+    def _build(self, groups: Sequence[tuple[str, Sequence[Given]]]) -> None:
+        while (item := self.inner.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None and widget not in self.rows.values():
+                widget.hide()
+                widget.deleteLater()
+        kept: dict[str, SettingRow] = {}
+        for title, given in groups:
+            if title:
+                head = T(title, "body", weight=600)
+                head.setContentsMargins(0, 20, 0, 2)
+                self.inner.addWidget(head)
+            else:
+                self.inner.addSpacing(10)
+            for spec, _, _ in given:
+                row = self.rows.pop(spec.id, None) or self._made(spec)
+                self.inner.addWidget(row)
+                kept[spec.id] = row
+        for row in self.rows.values():
+            row.hide()
+            row.deleteLater()
+        self.rows = kept
+
+    def _made(self, spec: Spec) -> SettingRow:
+        control = control_for(spec, self._models(), lambda: fallback(spec))
+        row = SettingRow(spec, control, indent=max(len(spec.path) - 2, 0))
+        row.wanted.connect(self.wanted)
+        return row
+
+    def first(self) -> QWidget | None:
+        """Where the focus goes when one comes here by a key."""
+        row = next(iter(self.rows.values()), None)
+        return row.control if row is not None else None
+
+
+# The number a word ("auto", "never") gives way to when a person wants one of their own.
+_OWN = {
+    "compaction.trigger_tokens": 80_000,
+    "compaction.reserved": 4_000,
+    "compaction.keep_tokens": 4_000,
+    "injection.max_context_tokens": 8_000,
+    "memory.daily_file_retention_days": 90,
+    "memory.session_retention_days": 180,
+}
+
+
+def fallback(spec: Spec) -> int:
+    return _OWN.get(spec.id, 1)
