@@ -26,10 +26,7 @@ class ConfiguredEndpoint:
         self, settings: EndpointSettings, keys: Keys, estimate: Callable[[Request], int] | None
     ) -> None:
         known = load().lookup(settings.model)
-        self.name = settings.model or "the server's model"
         self.host = host_of(settings.url)
-        self.fit_for_memory = settings.trust_with_memory or bool(known and known.fit_for_memory)
-        self.supports_tools = True
         self.key_source = ""
         self._settings = settings
         self._known_window = known.window if known else 0
@@ -37,6 +34,23 @@ class ConfiguredEndpoint:
         self._estimate = estimate
         self._inner: OpenAIEndpoint | None = None
         self._making = asyncio.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model's name: the person's, else the one the server turned out to have."""
+        found = self._inner.name if self._inner is not None else ""
+        return self._settings.model or found or "the server's model"
+
+    @property
+    def supports_tools(self) -> bool:
+        """True until the server refuses tools."""
+        return self._inner is None or self._inner.supports_tools
+
+    @property
+    def fit_for_memory(self) -> bool:
+        """Whether a person trusts the server with memory, or the catalogue trusts its model."""
+        known = load().lookup(self.name)
+        return self._settings.trust_with_memory or bool(known and known.fit_for_memory)
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """As the protocol says."""
@@ -61,7 +75,6 @@ class ConfiguredEndpoint:
                     self._settings.url,
                     self._settings.model,
                     key=key.text,
-                    name=self.name,
                     options=Options(
                         window=self._settings.window,
                         known_window=self._known_window,

@@ -71,10 +71,17 @@ Delta = TextDelta | ReasoningDelta | WaitingDelta | Answer
 class Endpoint(Protocol):
     """A model behind a server. `host` is "" for the built-in one."""
 
-    name: str  # the model's name, as shown
-    host: str
-    fit_for_memory: bool
-    supports_tools: bool
+    @property
+    def name(self) -> str:
+        """The model's name, as shown."""
+        ...
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def fit_for_memory(self) -> bool: ...
+    @property
+    def supports_tools(self) -> bool: ...
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Deltas, the last of which is an `Answer`. Closing the iterator closes the connection."""
