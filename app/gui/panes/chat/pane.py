@@ -34,6 +34,7 @@ from app.gui.widgets.pane import Desk, Pane, Target
 from app.gui.widgets.surfaces import EmptyState
 
 PAGE = 200  # items read at a time
+FAR_PAGE = 2_000  # when one of long ago is looked for
 EVERY = 40  # ms between two looks at the transcript
 BUSY = {"compaction": "compacting the context first", "overflow": "making the request fit"}
 
@@ -252,13 +253,20 @@ class ChatPane(Pane):
 
     async def _reveal(self, entry_id: str) -> None:
         """Scroll to an item, reading older pages until it is found."""
-        while not self.view.reveal(entry_id):
-            if not self._more_before:
-                raise UserError(tr("That message is no longer in the log."), tr("Look around it."))
-            count = len(self.items)
-            await self._earlier()
-            if len(self.items) == count:
-                break
+        session_id, older = self.session_id, self.items
+        while self._more_before and not any(i.id == entry_id for i in older):
+            page = await self.desk.engine.ask.transcript(
+                session_id, before=older[0].seq, limit=FAR_PAGE
+            )
+            if session_id != self.session_id:
+                return
+            older = [*page, *older]
+            self._more_before = len(page) == FAR_PAGE
+        if older is not self.items:
+            self.items = older
+            self._show()
+        if not self.view.reveal(entry_id):
+            raise UserError(tr("That message is no longer in the log."), tr("Look around it."))
 
     async def read_title(self) -> None:
         sessions = await self.desk.engine.ask.sessions()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -23,6 +23,7 @@ from app.gui.widgets.labels import Link
 WIDEST = 680
 PAGE = 40  # rows mounted at first, and brought in at a time
 MOST = 160  # rows that exist at once
+SLICE = 16  # ms of making rows at a time
 NEAR = 6  # px from the end that still count as the end
 
 ROWS: dict[str, type[Row]] = {
@@ -94,6 +95,8 @@ class TranscriptView(QScrollArea):
         self.sheet.laid.connect(self._keep_place)
         self.verticalScrollBar().rangeChanged.connect(lambda *_: self._keep_place())
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self._filling = QTimer(self, singleShot=True, interval=0)
+        self._filling.timeout.connect(self._fill)
         self._settle_links()
 
     # ------------------------------------------------------------------ what is shown
@@ -145,7 +148,12 @@ class TranscriptView(QScrollArea):
 
     def rows(self) -> list[Row]:
         """The rows that exist, from the top."""
-        return [self._rows[p.key] for p in self._pieces[self._lo : self._hi]]
+        shown = self._pieces[self._lo : self._hi]
+        return [self._rows[p.key] for p in shown if p.key in self._rows]
+
+    def filling(self) -> bool:
+        """Whether rows are still being made."""
+        return self._filling.isActive()
 
     def row(self, key: str) -> Row | None:
         return self._rows.get(key)
@@ -187,47 +195,68 @@ class TranscriptView(QScrollArea):
             self._hi = min(len(self._pieces), self._lo + PAGE)
         self._at_end = False
         self._anchor = None
-        self._mount()
+        self._mount(key)
         self._anchor = (self._rows[key], 24)
         self._keep_place()
         return True
 
     # ------------------------------------------------------------------ rows
 
-    def _mount(self) -> None:
+    def _mount(self, first: str = "") -> None:
+        """Make the rows be what is to be shown; the row `first` at once, others in slices."""
         wanted = self._pieces[self._lo : self._hi]
         keys = {piece.key for piece in wanted}
         for key in [k for k in self._rows if k not in keys]:
-            row = self._rows.pop(key)
-            if self._anchor is not None and self._anchor[0] is row:
-                self._anchor = None
-            row.hide()
-            self._box.removeWidget(row)
-            row.deleteLater()
-        for at, piece in enumerate(wanted, start=1):  # 0 is the link to earlier ones
-            self._put(at, piece)
+            self._drop(key)
+        at = 1  # 0 is the link to earlier ones
+        for piece in wanted:
+            row = self._rows.get(piece.key)
+            if row is None:
+                continue
+            if type(row) is not ROWS.get(piece.kind, QuietRow):
+                self._drop(piece.key)
+                continue
+            if row.piece != piece:
+                row.take(piece)
+            there = self._box.itemAt(at)
+            if there is None or there.widget() is not row:
+                self._box.removeWidget(row)
+                self._box.insertWidget(at, row)
+            at += 1
         self._settle_links()
+        self._fill(first)
 
-    def _put(self, at: int, piece: Piece) -> None:
-        row = self._rows.get(piece.key)
-        kind = ROWS.get(piece.kind, QuietRow)
-        if row is not None and type(row) is not kind:
-            self._rows.pop(piece.key)
-            row.hide()
-            self._box.removeWidget(row)
-            row.deleteLater()
-            row = None
-        if row is None:
-            row = kind(self.hub, piece)
-            self._rows[piece.key] = row
-            self._box.insertWidget(at, row)
-            return
-        if row.piece != piece:
-            row.take(piece)
-        there = self._box.itemAt(at)
-        if there is None or there.widget() is not row:
-            self._box.removeWidget(row)
-            self._box.insertWidget(at, row)
+    def _fill(self, first: str = "") -> None:
+        """Make missing rows for a slice of time, from the newest up."""
+        clock = QElapsedTimer()
+        clock.start()
+        wanted = self._pieces[self._lo : self._hi]
+        below: QWidget = self.later
+        left = False
+        for piece in reversed(wanted):
+            row = self._rows.get(piece.key)
+            if row is not None:
+                below = row
+            elif piece.key == first or clock.elapsed() < SLICE:
+                below = self._make(piece, below)
+            else:
+                left = True
+        if left:
+            self._filling.start()
+
+    def _make(self, piece: Piece, below: QWidget) -> Row:
+        row = ROWS.get(piece.kind, QuietRow)(self.hub, piece)
+        self._rows[piece.key] = row
+        self._box.insertWidget(self._box.indexOf(below), row)
+        return row
+
+    def _drop(self, key: str) -> None:
+        row = self._rows.pop(key)
+        if self._anchor is not None and self._anchor[0] is row:
+            self._anchor = None
+        row.hide()
+        self._box.removeWidget(row)
+        row.deleteLater()
 
     def _settle_links(self) -> None:
         self.earlier.setVisible(self._lo > 0 or self._more_before)
