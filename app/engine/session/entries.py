@@ -17,12 +17,14 @@ MILLISECONDS_FROM = 1e11  # an epoch number above this (year 5138 in seconds) co
 
 
 class Entry(
-    Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True
-):
+    Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True,
+    forbid_unknown_fields=True,
+):  # fmt: skip
     """What every line has. `timestamp` stays as written: ISO text or epoch number.
 
     `seq` counts from 1 without gaps; 0 means not numbered yet. `extra` holds unknown fields; a
-    caller may add its own details there, they end up at the top level of the line.
+    caller may add its own details there, they end up at the top level of the line. Unknown fields
+    are refused by the strict decoder, so that the codec notices and keeps them.
     """
 
     id: str = ""

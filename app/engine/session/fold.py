@@ -44,7 +44,6 @@ class Fold:
         self.parent = ""
         self.flushed = ""
         self.summaries: list[str] = []
-        self.covered: dict[str, str] = {}
         self.do_not_remember: set[str] = set()
         self.version = 0
         self.tail: str | None = None
@@ -52,6 +51,7 @@ class Fold:
         self.root = ""  # the cursor before the first message of the present context
         self.compactions = 0
         self.resets = 0
+        self._entries = self._spoken = self._turns = 0  # apart, for they are the frequent ones
         self._counts: dict[str, int] = {}
         self._messages: list[Message] = []
         self._where: dict[str, int] = {}
@@ -100,7 +100,14 @@ class Fold:
 
     @property
     def counters(self) -> Counters:
-        return Counters(compactions=self.compactions, resets=self.resets, **self._counts)
+        return Counters(
+            entries=self._entries,
+            messages=self._spoken,
+            turns=self._turns,
+            compactions=self.compactions,
+            resets=self.resets,
+            **self._counts,
+        )
 
     @property
     def usage(self) -> Usage:
@@ -124,7 +131,6 @@ class Fold:
             parent=self.parent,
             flushed=self.flushed,
             summaries=tuple(self.summaries),
-            covered=dict(self.covered),
             do_not_remember=frozenset(self.do_not_remember),
             usage=self.usage,
             version=self.version,
@@ -137,14 +143,15 @@ class Fold:
         if isinstance(entry, e.BadLine):
             self._count("bad")
             return
-        self._count("entries")
-        handler = self._handlers.get(type(entry))
+        kind = type(entry)
+        self._entries += 1
+        handler = self._handlers.get(kind)
         if handler is not None:
             handler(self, entry)
-        if isinstance(entry, e.CONVERSATION):
+        if kind in _CONVERSATION:
             self.tail = entry.id
-        if isinstance(entry, e.SPOKEN):
-            self.cursor = entry.id
+            if kind in _SPOKEN:
+                self.cursor = entry.id
 
     def _count(self, name: str) -> None:
         self._counts[name] = self._counts.get(name, 0) + 1
@@ -152,7 +159,8 @@ class Fold:
     def _changed(self, at: int) -> None:
         self.version += 1
         self._shown = None
-        self._changed_from = min(self._changed_from, at)
+        if at < self._changed_from:
+            self._changed_from = at
 
     def take_changes(self) -> int:
         """The first place of the context that changed since this was last asked (by the view)."""
@@ -164,9 +172,9 @@ class Fold:
         self._handlers[type(entry)](self, entry)
 
     def _append(self, message: Message) -> None:
-        self._where[message.id] = len(self._messages)
+        self._where[message.id] = at = len(self._messages)
         self._messages.append(message)
-        self._changed(len(self._messages) - 1)
+        self._changed(at)
 
     def _put(self, at: int, message: Message) -> None:
         self._messages[at] = message
@@ -183,16 +191,17 @@ class Fold:
 
     def _message(self, entry: e.MessageEntry) -> None:
         message = text_message(entry)
-        if message.role == "tool":
+        role = message.role
+        if role == "tool":
             self._answer(message)
             return
-        at = self._where.get(message.id)
+        at = self._where.get(entry.id)
         if at is not None:
             self._join(at, message)
             return
-        self._count("messages")
-        if message.role == "user" and not message.origin:
-            self._count("turns")
+        self._spoken += 1
+        if role == "user" and not message.origin:
+            self._turns += 1
         self._append(message)
 
     def _join(self, at: int, part: Message) -> None:
@@ -215,7 +224,7 @@ class Fold:
         call, message_id = call_of(entry), owner(entry.id)
         at = self._where.get(message_id)
         if at is None:
-            self._count("messages")
+            self._spoken += 1
             self._append(Message(id=message_id, role="assistant", calls=(call,)))
         else:
             whole = self._messages[at]
@@ -257,8 +266,6 @@ class Fold:
             return
         del self._pending[entry.summary_entry_id]
         start, end = span
-        for message in self._messages[start:end]:
-            self.covered.setdefault(message.id, entry.id)
         put = summary_message(summary)
         self._set([*self._messages[:start], put, *self._messages[end:]])
         self.compactions += 1
@@ -400,6 +407,10 @@ class Fold:
         e.Flush: _flush,
         e.UsageEntry: _used,
     }
+
+
+_CONVERSATION = frozenset(e.CONVERSATION)
+_SPOKEN = frozenset(e.SPOKEN)
 
 
 def _joined(first: str, second: str) -> str:

@@ -28,6 +28,7 @@ from app.engine.workspace.files import (
 )
 
 BLOCK = 1 << 18  # bytes read at once
+NEWLINE = 0x0A
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -127,8 +128,12 @@ class SessionLog:
         """See `Log.read`; a missing file has no entries. Raises `Unreadable`."""
         seq = after
         for offset, raw, whole in raw_lines(self.path, start):
-            entry = numbered(decode_line(raw, whole), seq + 1)
-            seq = max(seq + 1, entry.seq)
+            entry = decode(raw) if whole else decode_line(raw, whole)
+            seq += 1
+            if not entry.seq or isinstance(entry, BadLine) or not entry.id:
+                entry = numbered(entry, seq)
+            if entry.seq > seq:
+                seq = entry.seq
             yield Line(offset, offset + len(raw), entry)
 
     # ------------------------------------------------------------------ writing
@@ -244,12 +249,12 @@ def raw_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes, bool]]:
         file.seek(start)
         offset = start
         for line in file:  # binary: splits at 0x0A alone
-            body, at = line, offset
+            at = offset
             offset += len(line)
-            if at == 0 and body.startswith(BOM):
-                body, at = body[len(BOM) :], len(BOM)
-            if body.strip():
-                yield at, body, body.endswith(b"\n")
+            if at == 0 and line.startswith(BOM):
+                line, at = line[len(BOM) :], len(BOM)
+            if line and not line.isspace():
+                yield at, line, line[-1] == NEWLINE
 
 
 def raw_lines_backwards(path: Path) -> Iterator[tuple[int, bytes, bool]]:
@@ -287,7 +292,7 @@ def _gathered(at: int, head: bytes, rest: list[bytes]) -> Iterator[tuple[int, by
 def decode_line(raw: bytes, whole: bool) -> Entry | BadLine:
     """A line as it lies in the file; a bad one without its newline is `torn`."""
     entry = decode(raw)
-    if isinstance(entry, BadLine) and not whole:
+    if not whole and isinstance(entry, BadLine):
         return msgspec.structs.replace(entry, torn=True)
     return entry
 

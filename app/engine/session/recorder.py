@@ -18,6 +18,7 @@ from app.engine.session import entries as e
 from app.engine.session.fold import Fold
 from app.engine.session.log import Line, Log
 from app.engine.session.messages import owner
+from app.engine.session.places import Place, Places
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], str]
@@ -39,15 +40,6 @@ class Kit(Struct, frozen=True):
     new_id: NewId = random_id
 
 
-class Place(Struct, frozen=True):
-    """Where an entry lies in the log, when it was written, and after how many resets."""
-
-    offset: int
-    seq: int
-    timestamp: str | int | float | None
-    epoch: int
-
-
 class Recorder:
     """The log of one session and its fold. `waiting` entries go out with the next ones."""
 
@@ -56,7 +48,7 @@ class Recorder:
         self.fold = Fold()
         self.kit = kit
         self.read_to = 0
-        self._places: dict[str, Place] = {}
+        self._places = Places()
         self._seq = 0
         self._wrote = False
         self._waiting: list[e.Entry] = []
@@ -72,9 +64,12 @@ class Recorder:
         return self._wrote
 
     def stamp(self, message_id: str) -> str | int | float | None:
-        """The time of a message or entry, as written."""
+        """The time of a message or entry, as written. Reads from the disk."""
         place = self._places.get(message_id)
-        return place.timestamp if place else None
+        if place is None:
+            return None
+        line = next(iter(self.log.read(place.offset, place.seq - 1)), None)
+        return line.entry.timestamp if line and isinstance(line.entry, e.Entry) else None
 
     def place(self, some_id: str) -> Place | None:
         """The place of a message or entry of this session, whether still in the context or not."""
@@ -105,7 +100,7 @@ class Recorder:
         if size == self.read_to:
             return
         if size < self.read_to:  # replaced by another (forget): what we knew is no longer so
-            self.fold, self._places, self.read_to, self._seq = Fold(), {}, 0, 0
+            self.fold, self._places, self.read_to, self._seq = Fold(), Places(), 0, 0
         for line in self.log.read(self.read_to, self._seq):
             self._take(line)
 
@@ -137,25 +132,26 @@ class Recorder:
         entry = line.entry
         if isinstance(entry, e.BadLine):
             if not entry.torn:  # a torn one may still grow, or be set aside
-                self._advance(line)
+                self.read_to, self._seq = line.end, entry.seq
                 self.fold.apply(entry)
             return
-        self._advance(line)
+        self.read_to, self._seq = line.end, entry.seq
         self.fold.apply(entry)
-        place = Place(line.offset, entry.seq, entry.timestamp, self.fold.resets)
-        for some_id in _ids(entry):
-            self._places.setdefault(some_id, place)
+        row = self._places.add(entry.id, line.offset, entry.seq)
+        if type(entry) in _MORE_IDS:
+            self._name_more(entry, row)
 
-    def _advance(self, line: Line) -> None:
-        self.read_to, self._seq = line.end, line.entry.seq
+    def _name_more(self, entry: e.Entry, row: int) -> None:
+        """Other ids by which something of this entry is known."""
+        if isinstance(entry, e.ToolUse):
+            self._places.name(owner(entry.id), row)
+        elif isinstance(entry, e.Summary) and entry.message is not None:
+            self._places.name(entry.message.id, row)
+        elif isinstance(entry, e.Fork):
+            for message in entry.messages:
+                self._places.name(message.id, row)
+        elif isinstance(entry, e.Reset):
+            self._places.reset(row)
 
 
-def _ids(entry: e.Entry) -> list[str]:
-    """Every id by which something of this entry is known."""
-    if isinstance(entry, e.ToolUse):
-        return [entry.id, owner(entry.id)]
-    if isinstance(entry, e.Summary) and entry.message is not None:
-        return [entry.id, entry.message.id]
-    if isinstance(entry, e.Fork):
-        return [entry.id, *(m.id for m in entry.messages)]
-    return [entry.id]
+_MORE_IDS = frozenset({e.ToolUse, e.Summary, e.Fork, e.Reset})

@@ -32,7 +32,7 @@ class Counters(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """A session at one moment. `covered` maps message ids to the compaction that took them."""
+    """A session at one moment."""
 
     session_id: str = ""
     context: tuple[Message, ...] = ()
@@ -46,7 +46,6 @@ class State(Struct, frozen=True):
     parent: str = ""
     flushed: str = ""
     summaries: tuple[str, ...] = ()
-    covered: dict[str, str] = {}
     do_not_remember: frozenset[str] = frozenset()
     usage: Usage = Usage()
     version: int = 0
