@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 from uuid import uuid4
 
-from app.engine.agent.live import LiveSession
 from app.engine.config import EngineConfig
-from app.engine.errors import BaseChanged, StorageError, WorkspaceBusy
+from app.engine.errors import BaseChanged, ConfigError, StorageError, WorkspaceBusy
 from app.engine.jobs import Runner
 from app.engine.llm.roles import EndpointSettings, RoleSettings
+from app.engine.memory.base import BaseMemory
 from app.engine.policy_file import write_policy
 from app.engine.records import Applied, CompactionReport, Decision, TurnResult
 from app.engine.rooms import Rooms
@@ -43,21 +43,25 @@ class Commands:
 
     # ------------------------------------------------------------------ sessions
 
-    async def new_session(self, *, initiator: object | None = None) -> str:
-        """A new session's id. It appears in the list with its first message."""
+    async def new_session(
+        self,
+        *,
+        memory_type: str = "",
+        memory: BaseMemory | None = None,
+        initiator: object | None = None,
+    ) -> str:
+        """A new session's id. It appears in the list with its first message.
+
+        `memory_type` (basic, compact, background) is its strategy while it is open, "" the
+        engine's. `memory` is a memory of one's own that decides what the model sees: what it holds
+        becomes the beginning of the session, and from then on it works on the session's log. One
+        with a log of its own keeps that log and its session's id.
+        """
         self._may_write()
-        rooms = self._rooms
-        session_id = f"s-{uuid4().hex[:10]}"
-        session = await asyncio.to_thread(
-            lambda: rooms.store.create(
-                session_id,
-                strategy=rooms.config.agent.strategy,
-                config=rooms.config.compaction.plain(),
-                model=rooms.endpoints.roles.chat,
-            )
-        )
-        rooms.live[session_id] = LiveSession(session, rooms.bus)
-        return session_id
+        if memory_type not in ("", "basic", "compact", "background"):
+            raise ConfigError(f"There is no memory of the type {memory_type!r}.")
+        live = await asyncio.to_thread(self._rooms.begin, memory_type, memory)
+        return live.id
 
     async def send(
         self, session_id: str, text: str, *, initiator: object | None = None

@@ -29,6 +29,7 @@ from app.engine.jobs import JobContext, JobQueue, Skipped
 from app.engine.llm.endpoint import Endpoint
 from app.engine.llm.roles import Endpoints
 from app.engine.memory.apply import Review
+from app.engine.memory.base import BaseMemory
 from app.engine.memory.consolidation import MemoryConsolidator
 from app.engine.memory.curators import (
     ExtractiveCurator,
@@ -291,6 +292,26 @@ class Rooms:
 
     # ------------------------------------------------------------------ sessions
 
+    def begin(self, strategy: str, memory: BaseMemory | None) -> LiveSession:
+        """A new session, with a memory of its own when one is given. Blocks."""
+        if memory is not None and memory.keeps_log:
+            session = memory.session
+        else:
+            session_id = f"s-{uuid4().hex[:10]}"
+            if memory is not None and memory.messages:
+                session = self.store.begin(session_id, memory.get_session_state())
+            else:
+                session = self.store.create(
+                    session_id,
+                    system_prompt=memory.system_prompt if memory is not None else "",
+                    strategy=memory.strategy if memory else strategy or self.config.agent.strategy,
+                    config=memory.stored_config() if memory else self.config.compaction.plain(),
+                    model=self.endpoints.roles.chat,
+                )
+        live = LiveSession(session, self.bus, strategy=strategy, memory=memory)
+        self.live[live.id] = live
+        return live
+
     async def session(self, session_id: str) -> LiveSession:
         """The open session of that id, opened now if it was not. Raises `SessionNotFound`."""
         if (found := self.live.get(session_id)) is not None:
@@ -311,7 +332,8 @@ class Rooms:
     async def _follow(self, live: LiveSession) -> None:
         await self.index.update(self.layout.session_log(live.id))
         self.bus.changed("index", "context", ids=(live.id,))
-        await self.flusher.after_call(live.id)
+        if live.strategy in ("", "background"):
+            await self.flusher.after_call(live.id)
 
     async def list_sessions(self) -> list[SessionInfo]:
         return await asyncio.to_thread(self.store.list)

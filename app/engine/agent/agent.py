@@ -18,6 +18,7 @@ from app.engine.agent.assembly import (
 )
 from app.engine.agent.keeper import ContextKeeper
 from app.engine.agent.live import LiveSession
+from app.engine.agent.own_memory import MemoryKeeper
 from app.engine.agent.parts import AgentParts
 from app.engine.errors import ContextOverflow, IncompleteAnswer, Interrupted, UserError
 from app.engine.events import TurnEvent, TurnKind
@@ -35,7 +36,8 @@ class Agent:
         self._parts = parts
         self._live = live
         self._after_turn = after_turn
-        self.keeper = ContextKeeper(parts, live)
+        own = live.memory
+        self.keeper = ContextKeeper(parts, live) if own is None else MemoryKeeper(parts, live, own)
         self._shown = False  # whether a person has seen a part of the answer
 
     async def turn(self, text: str) -> TurnResult:
@@ -44,7 +46,7 @@ class Agent:
         self.keeper.pace.new_turn()
         try:
             question = Message(id=self._parts.new_id("u"), role="user", content=text)
-            await self._live.write(lambda session: session.add(question))
+            await self.keeper.add(question)
             reply, calls, usage = await self._loop(text)
         except (asyncio.CancelledError, Interrupted) as stop:
             await self._interrupt()
@@ -98,15 +100,14 @@ class Agent:
         try:
             return await self._stream(endpoint, around, recall), around
         except ContextOverflow as error:
-            basic = around.config.agent.strategy == "basic"
-            if self._shown or basic or not around.config.agent.compaction:
+            if self._shown or not self.keeper.recovers(around):
                 raise
             await self.keeper.recover(around, endpoint, error)
         around = await self.keeper.before_request(endpoint)
         return await self._stream(endpoint, around, recall), around
 
     async def _stream(self, endpoint: Endpoint, around: Assembled, recall: str) -> Answer:
-        made = with_history(around, self._live.session.outgoing(), recall)
+        made = with_history(around, self.keeper.history(), recall)
         await log_request(self._parts, self._live, made)
         self._shown = False
         stream = endpoint.stream(made.request)
@@ -137,7 +138,7 @@ class Agent:
             reasoning=answer.reasoning,
             calls=answer.calls if complete else (),
         )
-        kept = await self._live.write(lambda session: session.add(message))
+        kept = await self.keeper.add(message)
         if answer.usage is not None:
             spent = e.UsageEntry(
                 message_id=message.id,
@@ -163,15 +164,15 @@ class Agent:
             return await self._live.approval(asked)
 
         outcome = await self._parts.toolbox.run(call, approve)
-        await self._live.write(
-            lambda session: session.add_result(
-                call.id,
-                call.name,
-                outcome.output,
-                is_error=outcome.is_error,
-                seconds=outcome.seconds,
-            )
+        result = Message(
+            id="",
+            role="tool",
+            content=outcome.output,
+            name=call.name,
+            call_id=call.id,
+            is_error=outcome.is_error,
         )
+        await self.keeper.add(result, outcome.seconds)
         await self.keeper.evict(around)
 
     async def _interrupt(self) -> None:

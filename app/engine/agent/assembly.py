@@ -37,10 +37,17 @@ class Assembled(Struct, frozen=True):
     recall: str = ""
 
 
-async def surroundings(parts: AgentParts, live: LiveSession, endpoint: Endpoint) -> Assembled:
-    """Everything of a request except the history: prompt, tools, window, fitted configuration."""
+async def surroundings(
+    parts: AgentParts, live: LiveSession, endpoint: Endpoint, prompt: str | None = None
+) -> Assembled:
+    """Everything of a request except the history: prompt, tools, window, fitted configuration.
+
+    `prompt` stands for the session's own system prompt.
+    """
     window = await endpoint.window()
     config = parts.fitted(endpoint, window)
+    if live.strategy:
+        config = config.replace(agent=config.agent.replace(strategy=live.strategy))
     switches = config.agent
     small = is_small(endpoint, window)
     sources = await load_sources(
@@ -59,7 +66,8 @@ async def surroundings(parts: AgentParts, live: LiveSession, endpoint: Endpoint)
         budget=injection_budget(config.injection, window),
         compact=small,
     )
-    injected = inject(live.session.system_prompt, sources, situation, parts.counter.text)
+    base = live.session.system_prompt if prompt is None else prompt
+    injected = inject(base, sources, situation, parts.counter.text)
     return Assembled(
         Request((), injected.text, tools, switches.max_output),
         injected,

@@ -44,6 +44,20 @@ class ContextKeeper:
         self._live = live
         self.pace = Pace()
 
+    # ------------------------------------------------------------------ the conversation
+
+    async def add(self, message: Message, seconds: float | None = None) -> Message:
+        """Take a message in, durably; as it now stands. `seconds` is how long a call took."""
+        return await self._live.write(lambda session: session.add(message, seconds=seconds))
+
+    def history(self) -> list[Message]:
+        """The messages to send, as a strict provider accepts them."""
+        return self._live.session.outgoing()
+
+    def recovers(self, around: Assembled) -> bool:
+        """Whether an overflow may be answered by making room and asking once more."""
+        return around.config.agent.compaction and around.config.agent.strategy != "basic"
+
     # ------------------------------------------------------------------ before a request
 
     async def before_request(self, endpoint: Endpoint) -> Assembled:
@@ -51,7 +65,7 @@ class ContextKeeper:
         around = await surroundings(self._parts, self._live, endpoint)
         await self.evict(around)
         await self._trim(around)
-        if around.config.agent.compaction and around.config.agent.strategy != "basic":
+        if self.recovers(around):
             await self._compact_if_due(around, endpoint)
         return around
 

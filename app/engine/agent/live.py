@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from app.engine.events import Bus
+from app.engine.memory.base import BaseMemory
 from app.engine.records import ToolCall, TurnResult
 from app.engine.session.session import Session
 
@@ -18,15 +19,25 @@ T = TypeVar("T")
 
 
 class LiveSession:
-    """One open session of the engine."""
+    """One open session of the engine.
 
-    def __init__(self, session: Session, bus: Bus) -> None:
+    `strategy` is the one chosen for this session, "" for the engine's. `memory` is a memory of a
+    person's own that was given to it; its strategy is then what counts.
+    """
+
+    def __init__(
+        self, session: Session, bus: Bus, *, strategy: str = "", memory: BaseMemory | None = None
+    ) -> None:
         self.session = session
+        self.strategy = memory.strategy if memory is not None else strategy
+        self.memory = memory
         self.turn: asyncio.Task[TurnResult] | None = None
         self.unsent: str = ""
         self._bus = bus
         self._lock = asyncio.Lock()
         self._approvals: dict[str, asyncio.Future[bool]] = {}
+        if memory is not None:
+            memory.attach(session, self.write)
 
     @property
     def id(self) -> str:

@@ -93,6 +93,15 @@ class BaseMemory(ABC):
         return self._session.id
 
     @property
+    def keeps_log(self) -> bool:
+        """Whether the session has a log of its own on disk, or in a store."""
+        return False
+
+    def stored_config(self) -> dict[str, Any]:
+        """The configuration as the session's first line keeps it."""
+        return dict(self._session.fold.config)
+
+    @property
     def messages(self) -> list[Message]:
         """The live messages, without the system prompt; a copy."""
         return list(self._session.context)
@@ -171,6 +180,10 @@ class BaseMemory(ABC):
     def attach(self, session: Session, run: Run) -> None:
         """Go on in another session (one of a workspace), whose owner carries out the work."""
         self._session, self._run, self._sum = session, run, _Sum()
+
+    def listen(self, on_event: Emit) -> None:
+        """Hear what happens to this memory, unless somebody does already."""
+        self._on_event = self._on_event or on_event
 
     async def _work(self, work: Callable[[Session], T]) -> T:
         """`work(session)` in a thread, after whatever is still running on this session."""

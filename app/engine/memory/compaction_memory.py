@@ -61,6 +61,10 @@ class CompactionMemory(CompactionBase):
             config, session=session, system_prompt=system_prompt, model_name=model_name, **more
         )
 
+    @property
+    def keeps_log(self) -> bool:
+        return self.log_store is not None
+
     @classmethod
     def restore_from_log(
         cls,

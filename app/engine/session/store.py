@@ -23,6 +23,7 @@ from app.engine.session.glance import Glance, info_of, look, title_of
 from app.engine.session.log import SessionLog
 from app.engine.session.recorder import Kit
 from app.engine.session.session import Session
+from app.engine.session.snapshot import CompactionSessionState
 from app.engine.workspace.files import lock, read_bytes, try_lock, write_atomic
 from app.engine.workspace.layout import Layout, valid_session_id
 from app.engine.workspace.trash import Trash, Trashed
@@ -190,6 +191,12 @@ class SessionStore:
             config=config,
             model=model,
         )
+
+    def begin(self, session_id: str, state: CompactionSessionState) -> Session:
+        """A new session that begins as a snapshot was; its first entry is written at once."""
+        if self.exists(session_id):
+            raise StorageError(f"There is a session {session_id!r} already.", "Use another id.")
+        return Session.restore(state, session_id, self.log(session_id), self._kit_of(session_id))
 
     def fork(self, parent: Session, session_id: str = "", *, at: str = "") -> Session:
         """A new session that goes on from `parent` (from just after its entry `at`)."""
