@@ -1,0 +1,448 @@
+"""Daily logs: a calendar beside one day, each flush a card with its lines and their states.
+
+Invariant: a day is shown whole, with every file that belongs to it; "today" follows the clock of
+the desk, also over midnight. Old content stays until new content is there.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+from PySide6.QtCore import QDate, Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from app.engine.errors import Unreadable
+from app.engine.events import Changed
+from app.engine.records import DayInfo, DayLog
+from app.gui.look.text import day as day_name
+from app.gui.look.text import locale, preview, sentence, tr
+from app.gui.panes.daily.cards import Cards
+from app.gui.panes.daily.catalogue import daily_actions
+from app.gui.panes.daily.days import (
+    CardRow,
+    by_day,
+    card_rows,
+    counts,
+    day_words,
+    file_name,
+    file_rows,
+    row_at_line,
+    row_of_run,
+    tally,
+)
+from app.gui.panes.daily.jobs import Jobs
+from app.gui.panes.daily.ranges import message_ranges
+from app.gui.panes.daily.side import SIDE_WIDTH, DailySide
+from app.gui.widgets.action import Action
+from app.gui.widgets.buttons import Button, IconButton
+from app.gui.widgets.dialogs import Overlay
+from app.gui.widgets.find_bar import FindBar
+from app.gui.widgets.labels import T
+from app.gui.widgets.paged import PagedText
+from app.gui.widgets.pane import Desk, Pane, PaneHead, Target
+from app.gui.widgets.rows import Row
+from app.gui.widgets.surfaces import EmptyState, Splitter
+
+NARROW = 900  # px of pane below which the calendar becomes a week strip
+SOON = 150  # ms in which changes are gathered
+MINUTE = 20_000  # ms between two looks at the clock
+
+
+class DailyPane(Pane):
+    """The daily logs."""
+
+    place, title = "daily", "Daily logs"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.today = desk.now().astimezone().date()
+        self.files: list[DayInfo] = []
+        self.day: date | None = self.today
+        self.file = ""  # a file shown by itself (archived, undated); "" for a day
+        self.logs: list[DayLog] = []
+        self._archive_open = False
+        self._hits: list[int] = []
+        self._hit = -1
+        self._chose = False  # a person (or a target) chose what is shown
+        self.side = DailySide(self.today)
+        self.cards = Cards(tr("This day"))
+        self.page_head = PaneHead()
+        self.flush_button = Button(tr("Flush now"), icon="arrow-down-to-line", key="F", height=30)
+        self.before = IconButton("chevron-left", tr("Previous day"), key="Left")
+        self.after = IconButton("chevron-right", tr("Next day"), key="Right")
+        self.find_bar = FindBar(tr("Find in this day"))
+        self.empty = EmptyState("", "", icon="calendar-days")
+        self.jobs = Jobs(self, self._on_jobs)
+        self._lay_out()
+        self._connect()
+
+    def _lay_out(self) -> None:
+        self.head.hide()
+        self.page_head.add(self.before, self.after, self.flush_button)
+        self.page_head.acts.setSpacing(6)
+        right = QWidget()
+        self.right = QVBoxLayout(right)
+        self.right.setContentsMargins(0, 0, 0, 0)
+        self.right.setSpacing(0)
+        self.stack = QStackedWidget()
+        blank = QWidget()
+        for widget in (blank, self.cards, self.empty):
+            self.stack.addWidget(widget)
+        for widget in (self.page_head, self.notices, self.find_bar):
+            self.right.addWidget(widget)
+        self.right.addWidget(self.stack, 1)
+        self.splitter = Splitter(Qt.Orientation.Horizontal)
+        self.splitter.addWidget(self.side)
+        self.splitter.addWidget(right)
+        self.splitter.setStretchFactor(1, 1)
+        kept = self.desk.kept.get("daily.side")
+        wide = kept if isinstance(kept, int) and 260 <= kept <= 400 else SIDE_WIDTH
+        self.splitter.setSizes([wide, 800])
+        self.splitter.splitterMoved.connect(
+            lambda at, _: self.desk.kept.__setitem__("daily.side", at)
+        )
+        self.body.addWidget(self.splitter, 1)
+
+    def _connect(self) -> None:
+        self.page_head.follow(self.cards)
+        self.before.clicked.connect(lambda: self.step(-1))
+        self.after.clicked.connect(lambda: self.step(1))
+        self.flush_button.clicked.connect(self.flush)
+        self.empty.acted.connect(self.flush)
+        self.side.calendar.chosen.connect(self.choose)
+        self.side.calendar.turned.connect(lambda: self.tasks.latest("month", self._tally()))
+        self.side.files.opened.connect(self._on_file)
+        self.cards.acted.connect(self.on_act)
+        self.find_bar.walked.connect(self.walk_hits)
+        self.find_bar.closed.connect(self.close_find)
+        self.find_bar.wanted.connect(lambda text: self._find(text))
+        self._soon = QTimer(self, singleShot=True, interval=SOON)
+        self._soon.timeout.connect(lambda: self.tasks.latest("again", self.refresh()))
+        self.desk.signals.changed.connect(self.on_changed)
+        self._clock = QTimer(self, interval=MINUTE)
+        self._clock.timeout.connect(self.look_at_clock)
+        self._clock.start()
+
+    # ------------------------------------------------------------------ the contract
+
+    def actions(self) -> list[Action]:
+        return daily_actions(self)
+
+    def focus_parts(self) -> list[QWidget]:
+        return [self.cards, self.side.calendar, self.side.files]
+
+    async def refresh(self) -> None:
+        """The list of files, and what is shown of them."""
+        self.look_at_clock()
+        self.files = await self.desk.engine.ask.days()
+        self._show_files()
+        if not self._chose and self.day == self.today and self.today not in by_day(self.files):
+            newest = max(by_day(self.files), default=self.today)
+            self.day = newest
+            self.side.calendar.set_day(newest)
+        await self._show_day()
+        self.tasks.latest("month", self._tally())
+
+    async def open(self, target: Target) -> None:
+        """A file of `memory/`, at a line, with words to find, or at a flush's section."""
+        self.files = await self.desk.engine.ask.days()
+        info = next((f for f in self.files if f.path == target.path), None)
+        if target.path and info is None:
+            raise Unreadable(
+                tr("{name} is not in this workspace any more.", name=file_name(target.path)),
+                tr("It may be in the archive, or it was moved by hand."),
+            )
+        self._chose = True
+        if info is not None:
+            self._choose_file(info)
+        self._show_files()
+        await self._show_day(stay="start")
+        self._go_to(target)
+
+    def find(self) -> bool:
+        self.find_bar.show()
+        self.find_bar.field.setFocus()
+        self.find_bar.field.selectAll()
+        return True
+
+    # ------------------------------------------------------------------ what is shown
+
+    def _choose_file(self, info: DayInfo) -> None:
+        if info.day is not None and not info.archived:
+            self.file, self.day = "", info.day
+            self.side.calendar.set_day(info.day)
+        else:
+            self.file, self.day = info.path, info.day
+            self.side.calendar.set_day(None)
+            self._archive_open = self._archive_open or info.archived
+
+    def _go_to(self, target: Target) -> None:
+        at = -1
+        if target.section:
+            at = row_of_run(self.cards.rows, target.section)
+        if target.line and target.path:
+            at = row_at_line(self.cards.rows, target.path, target.line)
+        self.cards.lit = self.cards.rows[at].id if at >= 0 else ""
+        if target.find:
+            self.find_bar.show()
+            self.find_bar.field.setText(target.find)
+            self._find(target.find, move=at < 0)
+        if at >= 0:
+            self.cards.set_current(at, show="middle")
+        self.cards.setFocus()
+
+    def choose(self, of: date) -> None:
+        """Show a day."""
+        if of == self.day and not self.file:
+            return
+        self._chose = True
+        self.day, self.file, self.cards.lit = of, "", ""
+        self.side.calendar.set_day(of)
+        self.side.files.clear_choice()
+        self.tasks.latest("day", self._show_day(stay="start"))
+
+    def show_today(self) -> None:
+        self.choose(self.today)
+
+    def step(self, by: int) -> None:
+        """To the next (1) or previous (-1) day that has a log; today always counts as one."""
+        known = sorted({*by_day(self.files), self.today})
+        here = self.day or self.today
+        found = [d for d in known if (d > here if by > 0 else d < here)]
+        if found:
+            self.choose(found[0] if by > 0 else found[-1])
+
+    def can_step(self, by: int) -> bool:
+        here = self.day or self.today
+        days = {*by_day(self.files), self.today}
+        return any((d > here if by > 0 else d < here) for d in days)
+
+    def _show_files(self) -> None:
+        days = by_day(self.files)
+        self.side.calendar.set_counts(counts(days))
+        rows = file_rows(self.files, archive_open=self._archive_open, today=self.today)
+        self.side.files.set_rows(rows)
+        self.side.files_line.setVisible(bool(rows))
+        if self.file:
+            self.side.files.select(self.file, quiet=True)
+
+    def _paths(self) -> list[str]:
+        if self.file:
+            return [self.file]
+        return [info.path for info in by_day(self.files).get(self.day or self.today, [])]
+
+    async def _show_day(self, *, stay: str = "top") -> None:
+        of, file = self.day, self.file
+        paths = self._paths()
+        logs = [await self.desk.engine.ask.day(path) for path in paths]
+        if (of, file) != (self.day, self.file):
+            return
+        self.logs = logs
+        rows = card_rows(logs)
+        self.cards.set_rows(rows, stay=stay)
+        self._say(of, file, bool(rows))
+        self.tasks.latest("titles", self._titles(rows))
+        if self.find_bar.isVisibleTo(self):
+            self._find(self.find_bar.field.text(), move=False)
+
+    def _say(self, of: date | None, file: str, some: bool) -> None:
+        """Head, buttons and the words of an empty day."""
+        words = day_words(self.logs)
+        if file:
+            info = next((f for f in self.files if f.path == file), None)
+            kind = tr("archived") if info is not None and info.archived else tr("a note")
+            self.page_head.set_title(preview(file_name(file), 80), sentence([kind, words]))
+        elif of is not None:
+            named = day_name(of, self.today)
+            near = (self.today - of).days in (0, 1)
+            date_words = _long(of, self.today) if near else ""
+            self.page_head.set_title(named, sentence([date_words, words]))
+        self.titled.emit(self.page_head.title.text())
+        self.before.setEnabled(self.can_step(-1))
+        self.after.setEnabled(self.can_step(1))
+        self.flush_button.setVisible(of == self.today or not self.files)
+        if some:
+            self.stack.setCurrentWidget(self.cards)
+            return
+        if of == self.today:
+            self.empty.set_words(
+                tr("Nothing is kept of today yet"),
+                tr("A flush writes here what a session brought up: before each compaction, and "
+                   "whenever you ask for it."), tr("Flush now"),
+            )  # fmt: skip
+        elif file:
+            self.empty.set_words(tr("This file is empty"), tr("It is left as it is."))
+        else:
+            self.empty.set_words(
+                tr("Nothing was kept on this day"),
+                tr("No session was flushed then. Days with a tint in the calendar have lines."),
+            )
+        self.stack.setCurrentWidget(self.empty)
+
+    async def _titles(self, rows: list[CardRow]) -> None:
+        """Names of the sessions, then which of their messages each flush covers."""
+        ask = self.desk.engine.ask
+        self.cards.titles = {s.id: s.title for s in await ask.sessions()}
+        self.cards.settle()
+        self.cards.ranges = await message_ranges(ask, rows, set(self.cards.titles))
+        self.cards.settle()
+
+    async def _tally(self) -> None:
+        """How the shown month stands; read day by day, beside whatever else goes on."""
+        month = self.side.calendar.month
+        found = [
+            info
+            for of, infos in by_day(self.files).items()
+            if (of.year, of.month) == (month.year, month.month)
+            for info in infos
+        ]
+        logs = [await self.desk.engine.ask.day(info.path) for info in found]
+        if month != self.side.calendar.month:
+            return
+        this = month == self.today.replace(day=1)
+        title = tr("This month") if this else self.side.calendar.title()
+        self.side.tally.set_counts(tally(logs), title)
+
+    # ------------------------------------------------------------------ what happens
+
+    def on_changed(self, event: Changed) -> None:
+        if self.shown and event.kinds & {"daily", "proposals", "sessions"}:
+            self._soon.start()
+
+    def look_at_clock(self) -> None:
+        """Today turns over at midnight; what is shown stays."""
+        now = self.desk.now().astimezone().date()
+        if now != self.today:
+            self.today = now
+            self.side.calendar.set_today(now)
+            self._show_files()
+            if self.logs or self.stack.currentWidget() is self.empty:
+                self._say(self.day, self.file, bool(self.cards.rows))
+
+    def _on_file(self, row: Row) -> None:
+        if row.id == "archive":
+            self._archive_open = not self._archive_open
+            self._show_files()
+        elif isinstance(row.data, DayInfo):
+            self._chose = True
+            info = row.data
+            self._choose_file(info)
+            self.tasks.latest("day", self._show_file(info))
+
+    async def _show_file(self, info: DayInfo) -> None:
+        await self._show_day(stay="start")
+        self._go_to(Target("daily", path=info.path, line=1))
+
+    def on_act(self, row: CardRow, act: str) -> None:
+        """A link or the state of a row."""
+        if act == "session":
+            self.to_session(row)
+        elif act == "why":
+            self.cards.toggle(row)
+        elif act == "proposal":
+            self.to_proposal(row)
+        elif act == "read" and row.line is not None:
+            self._read(row.line.text)
+
+    def to_session(self, row: CardRow | None = None) -> None:
+        """To the session's entry where the flush of a row began."""
+        row = row or self.cards.current()
+        if row is not None and row.section is not None and row.section.session_id:
+            section = row.section
+            entry = section.last_entry if row.form == "head" else section.first_entry
+            self.go.emit(Target("timeline", session_id=section.session_id,
+                                entry_id=entry or section.first_entry))  # fmt: skip
+
+    def to_proposal(self, row: CardRow | None = None) -> None:
+        """To what came of a line: its review, or MEMORY.md with the line to find."""
+        row = row or self.cards.current()
+        if row is not None and row.line is not None and row.line.proposal:
+            self.go.emit(Target("memory", proposal=row.line.proposal))
+
+    def _read(self, text: str) -> None:
+        over = Overlay(self.window(), 920, 64)
+        over.setAccessibleName(tr("The whole line"))
+        over.box.addWidget(T(tr("The whole line"), "head"))
+        view = PagedText(tr("The whole line"))
+        view.setMinimumHeight(max(self.window().height() - 220, 240))
+        view.set_text(text)
+        over.box.addWidget(view, 1)
+        over.open(view)
+
+    def why(self) -> None:
+        row = self.cards.current()
+        if row is not None:
+            self.cards.toggle(row)
+
+    def copy(self) -> None:
+        text = self.cards.marked_text() or "\n".join(
+            row.line.text for row in self.cards.chosen() if row.line is not None
+        )
+        if text:
+            QGuiApplication.clipboard().setText(text)
+
+    def flush(self) -> None:
+        if not self.jobs.running("flush"):
+            self.tasks.start("flush", self.jobs.flush())
+
+    def consolidate(self) -> None:
+        if not self.jobs.running("consolidate"):
+            self.tasks.start("consolidate", self.jobs.consolidate())
+
+    def _on_jobs(self) -> None:
+        on = self.jobs.running("flush")
+        self.flush_button.set_running(on, tr("Flushing") if on else tr("Flush now"))
+
+    # ------------------------------------------------------------------ find
+
+    def _find(self, text: str, *, move: bool = True) -> None:
+        self._hits = self.cards.find(text)
+        here = max(self.cards.current_at(), 0)
+        self._hit = next((i for i, at in enumerate(self._hits) if at >= here), 0)
+        self._hit = self._hit if self._hits else -1
+        self.find_bar.show_count(self._hit + 1, len(self._hits), whole=True)
+        if move and self._hits:
+            self.cards.set_current(self._hits[self._hit], show="middle")
+
+    def walk_hits(self, by: int) -> None:
+        if self._hits:
+            self._hit = (self._hit + by) % len(self._hits)
+            self.find_bar.show_count(self._hit + 1, len(self._hits), whole=True)
+            self.cards.set_current(self._hits[self._hit], show="middle")
+
+    def close_find(self) -> None:
+        self.find_bar.hide()
+        self._hits = self.cards.find("")
+        self.cards.setFocus()
+
+    def has_hits(self) -> bool:
+        return bool(self._hits)
+
+    # ------------------------------------------------------------------ size and keys
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < NARROW
+        self.side.setVisible(not narrow)
+
+    def escape(self) -> None:
+        if self.find_bar.isVisibleTo(self):
+            self.close_find()
+        else:
+            self.cards.lit = ""
+            self.cards.setFocus()
+            self.cards.viewport().update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and self.cards.hasFocus():
+            self.to_session()
+            return
+        super().keyPressEvent(event)
+
+
+def _long(of: date, today: date) -> str:
+    """The date of a day that is called Today or Yesterday."""
+    pattern = "dddd, d MMMM" if of.year == today.year else "dddd, d MMMM yyyy"
+    return locale().toString(QDate(of.year, of.month, of.day), pattern)
