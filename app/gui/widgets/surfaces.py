@@ -129,7 +129,8 @@ class EmptyState(QWidget):
         self.sentence = T(sentence, "body", "text_soft", wrap=True)
         self.sentence.setMaximumWidth(560)
         self.button = Button(act, icon=icon, key=key)
-        self.button.setVisible(bool(act))
+        if not act:  # never setVisible(True) here: without a parent it would be a window
+            self.button.hide()
         self.button.clicked.connect(self.acted)
         if run is not None:
             self.acted.connect(run)
