@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC
 
 from app.engine.agent.assembly import surroundings, view, with_history
 from app.engine.config import EngineConfig
@@ -48,6 +49,7 @@ from app.engine.records import (
     Window,
 )
 from app.engine.rooms import Rooms
+from app.engine.search.query import describe, parse
 from app.engine.session import pages
 from app.engine.session.evicted import evicted_results
 from app.engine.session.transcript import full_text
@@ -249,6 +251,11 @@ class Questions:
     async def search(self, query: Query) -> SearchResult:
         """Hits over all layers. A newer search interrupts an older one (`CancelledError`)."""
         return await self._rooms.index.search(query, supersede=True)
+
+    async def search_meaning(self, text: str) -> str:
+        """What `text` searches for, as a sentence: its words, phrases and filters."""
+        now = self._rooms.clock().astimezone()
+        return describe(parse(text, today=now.date(), zone=now.tzinfo or UTC))
 
     async def evicted(self) -> list[EvictedInfo]:
         """Results that were put aside, newest first."""

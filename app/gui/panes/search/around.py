@@ -1,0 +1,273 @@
+"""The place of a hit: the lines around it, and where it came from and what it became.
+
+Asks the engine and gives plain values. A hit that is no longer where it was found is shown as it
+was found, and the page says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.engine.errors import UserError
+from app.engine.records import Hit, TranscriptItem
+from app.gui.look.text import clock, moment, number, plain_line, preview, sentence, tr
+from app.gui.panes.search.model import day_of, flat, place_words
+from app.gui.widgets.pane import Target
+
+AROUND = 60  # lines before and after
+ITEMS = 12  # session items before and after
+LONGEST = 600  # characters of one line that are shown
+READ = 40_000  # characters of an evicted result read at a time
+FARTHEST = 40  # such pages that are looked through for a line
+
+
+@dataclass(frozen=True)
+class PageLine:
+    """One line of a place: its number (or the speaker), and its text."""
+
+    label: str
+    text: str
+    head: bool = False
+
+
+@dataclass(frozen=True)
+class Way:
+    """A link out of the preview: "Came from", "Became", "Also in"."""
+
+    label: str
+    icon: str
+    text: str
+    target: Target
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A preview, ready to be shown. `at` is the index of the hit's line."""
+
+    title: str
+    details: str
+    lines: tuple[PageLine, ...]
+    at: int
+    ways: tuple[Way, ...] = ()
+    note: str = ""
+
+
+def target_of(hit: Hit, find: str) -> Target:
+    """The place that Enter opens, with what to find there."""
+    if hit.layer == "daily":
+        return Target("daily", path=hit.path, line=hit.line, find=find)
+    if hit.layer == "sessions":
+        return Target("timeline", session_id=hit.session_id, entry_id=hit.entry_id, find=find)
+    if hit.layer == "evicted":
+        return Target("evicted", path=hit.path, find=find)
+    line = hit.line if hit.layer == "memory" else 0
+    return Target("memory", line=line, find=find)
+
+
+async def look(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -> Place:
+    """The place around `hit`; the hit alone, with a note, when it cannot be read."""
+    try:
+        if hit.layer == "memory":
+            return await _memory(ask, hit)
+        if hit.layer == "daily":
+            return await _daily(ask, hit, titles, now)
+        if hit.layer == "sessions":
+            return await _session(ask, hit, titles, now)
+        if hit.layer == "evicted":
+            return await _evicted(ask, hit, titles)
+    except UserError as error:
+        return _alone(hit, titles, now, str(error))
+    return _alone(hit, titles, now, "")
+
+
+def _alone(hit: Hit, titles: Mapping[str, str], now: datetime, note: str) -> Place:
+    line = PageLine(number(hit.line) if hit.line else "", flat(hit.text))
+    return Place(place_words(hit, titles, now), moment(hit.when, now), (line,), 0, note=note)
+
+
+def _gone() -> str:
+    return tr("This line is no longer as it was found.")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+async def _memory(ask: Any, hit: Hit) -> Place:
+    view = await ask.memory()
+    texts = view.text.split("\n")
+    at = hit.line - 1
+    there = 0 <= at < len(texts) and _same(hit.text, texts[at])
+    first = max(at - AROUND, 0)
+    lines = tuple(
+        PageLine(str(first + i + 1), flat(_cut(text)), head=text.startswith("#"))
+        for i, text in enumerate(texts[first : at + AROUND + 1])
+    )
+    ways: tuple[Way, ...] = ()
+    if there:
+        ways = await _sources(ask, hit.line)
+    details = tr("version {n}", n=view.version) if view.version else ""
+    return Place("MEMORY.md", details, lines, at - first, ways, "" if there else _gone())
+
+
+async def _sources(ask: Any, line: int) -> tuple[Way, ...]:
+    try:
+        why = await ask.why(line)
+    except UserError:
+        return ()
+    out: list[Way] = []
+    for source in why.sources[:2]:
+        log = Target("daily", path=source.path, line=source.line)
+        words = tr("{name}, line {n}", name=_name(source.path), n=source.line)
+        out.append(Way(tr("Came from"), "calendar-days", words, log, "" if out else "G, P"))
+        if source.session_id:
+            said = Target("timeline", session_id=source.session_id, entry_id=source.entry_id)
+            out.append(Way(tr("Said in"), "message-square", tr("its session"), said))
+    return tuple(out)
+
+
+def _name(path: str) -> str:
+    return preview(path.rsplit("/", 1)[-1].removesuffix(".md"), 40)
+
+
+async def _daily(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -> Place:
+    log = await ask.day(hit.path)
+    lines: list[PageLine] = []
+    at, section, found = 0, None, None
+    for one in log.sections:
+        when = tr("Saved at {time}") if one.kind == "save" else tr("Flush at {time}")
+        head = when.format(time=clock(one.when)) if one.when else preview(one.heading, 60)
+        lines.append(PageLine("", head, head=True))
+        for line in one.lines:
+            if line.line <= hit.line:
+                at, section, found = len(lines), one, line
+            lines.append(PageLine(str(line.line), flat(_cut(line.text))))
+    first = max(at - AROUND, 0)
+    there = found is not None and found.line == hit.line and _same(hit.text, found.text)
+    details, ways = "", []
+    if section is not None:
+        title = preview(titles.get(section.session_id, ""), 40) if section.session_id else ""
+        details = sentence((lines[0].text if len(log.sections) == 1 else "", title))
+        if section.session_id:
+            target = Target("timeline", session_id=section.session_id, entry_id=section.first_entry)
+            words = title or tr("its session")
+            ways.append(Way(tr("Came from"), "message-square", words, target, "G, P"))
+    if found is not None and there:
+        ways += _became(found)
+    shown = tuple(lines[first : at + AROUND + 1])
+    note = "" if there else log.problem or _gone()
+    return Place(day_of(hit.path, now), details, shown, at - first, tuple(ways), note)
+
+
+def _became(line: Any) -> list[Way]:
+    word = {
+        "merged": tr("MEMORY.md, merged"),
+        "waiting": tr("waiting for the next review"),
+        "left_out": tr("left out of MEMORY.md"),
+        "rejected": tr("rejected in review"),
+    }.get(line.state, "")
+    if not word:
+        return []
+    target = Target("memory", proposal=line.proposal) if line.proposal else Target("memory")
+    if line.state == "merged":
+        target = Target("memory", find=line.text.strip(" -*")[:60])
+    return [Way(tr("Became"), "book-marked", word, target, "G, C")]
+
+
+async def _session(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -> Place:
+    items: list[TranscriptItem] = await ask.transcript(
+        hit.session_id, before=hit.line + ITEMS + 1, limit=2 * ITEMS + 1
+    )
+    at = _at(items, hit)
+    lines = tuple(
+        PageLine(_speaker(item), _said(item, hit if i == at else None))
+        for i, item in enumerate(items)
+    )
+    title = preview(titles.get(hit.session_id, ""), 60)
+    details = sentence((tr("message {n}", n=number(hit.line)), moment(hit.when, now)))
+    if at < 0:
+        return _alone(hit, titles, now, _gone())
+    ways: list[Way] = []
+    item = items[at]
+    if item.kind == "tool" and item.target:
+        put = Target("evicted", path=item.target)
+        ways.append(Way(tr("Put aside in"), "archive", tr("Evicted"), put, "G, C"))
+    return Place(title, details, lines, at, tuple(ways))
+
+
+def _at(items: list[TranscriptItem], hit: Hit) -> int:
+    for i, item in enumerate(items):
+        if item.id == hit.entry_id:
+            return i
+    before = [i for i, item in enumerate(items) if item.seq <= hit.line]
+    return before[-1] if before else -1
+
+
+def _speaker(item: TranscriptItem) -> str:
+    if item.kind == "tool":
+        return plain_line(item.tool) or tr("tool")
+    return {"user": tr("You"), "assistant": tr("Agent")}.get(item.kind, tr(item.kind))
+
+
+def _said(item: TranscriptItem, hit: Hit | None) -> str:
+    text = item.text
+    if item.kind == "tool":
+        text = "  ".join(part for part in (item.arguments, item.result or "") if part)
+    if hit is not None:
+        whole = flat(text)
+        needle = flat(hit.text).strip("… ")
+        at = whole.find(needle[:200]) if needle else -1
+        if at > LONGEST // 3:
+            return "…" + _cut(whole[at:])
+        return _cut(whole) if at >= 0 else _cut(flat(hit.text))
+    return _cut(flat(text)) if text.strip() else "–"
+
+
+async def _evicted(ask: Any, hit: Hit, titles: Mapping[str, str]) -> Place:
+    """The lines around the hit's own; far down in a huge result, the hit alone."""
+    begun, line, start = "", 1, 0
+    before: list[str] = []
+    title = sentence((plain_line(hit.tool), preview(titles.get(hit.session_id, ""), 40)))
+    for _ in range(FARTHEST):
+        page = await ask.evicted_page(hit.path, start, READ)
+        texts = (begun + page.text).split("\n")
+        last = page.end >= page.total
+        begun = "" if last else texts.pop()
+        if line + len(texts) > hit.line or last:
+            near = before[-20:] + texts
+            first = line - min(len(before), 20)
+            at = min(hit.line - first, len(near) - 1)
+            low = max(at - 20, 0)
+            lines = [
+                PageLine(str(first + low + i), flat(_cut(text)))
+                for i, text in enumerate(near[low : at + 40])
+            ]
+            here = at - low
+            lines[here] = PageLine(lines[here].label, _cut(_near(near[at], hit)))
+            words = tr("line {n}", n=number(hit.line))
+            return Place(title or tr("Result put aside"), words, tuple(lines), here)
+        line += len(texts)
+        before = texts
+        start = page.end
+        if len(begun) > 4 * READ:
+            break
+    line_ = PageLine(number(hit.line), flat(hit.text))
+    return Place(title or tr("Result put aside"), tr("line {n}", n=hit.line), (line_,), 0)
+
+
+def _near(text: str, hit: Hit) -> str:
+    needle = flat(hit.text).strip("… ")[:200]
+    whole = flat(text)
+    at = whole.find(needle) if needle else -1
+    return "…" + whole[at:] if at > LONGEST // 3 else whole
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether a hit's text (perhaps an excerpt) is still in a line."""
+    needle = re.sub(r"\s+", " ", flat(one)).strip("… -")
+    return not needle or needle[:80] in re.sub(r"\s+", " ", flat(other))

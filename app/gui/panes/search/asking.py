@@ -1,0 +1,199 @@
+"""The questions behind one search: hits, layers that were crowded out, and ways out of nothing.
+
+No widgets. Each question waits for the one before it, because a newer one stops an older one; being
+cancelled in between is normal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.engine.records import LAYERS, Hit, IndexState, Query, SearchResult
+from app.gui.look.text import number, plural, tr
+from app.gui.panes.search.filters import Filter, joined
+from app.gui.panes.search.model import IN_ALL, LAYER_WORDS
+
+FIRST = 200  # hits of the first answer
+GROWTH = 5  # each further answer asks for so many times as many
+MOST = 150_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is searched for, all of it."""
+
+    text: str
+    mode: str = "auto"
+    layer: str = "all"
+    newest: bool = False
+    grouping: str = "layer"
+
+    def query(self, limit: int = FIRST, layer: str | None = None) -> Query:
+        of = self.layer if layer is None else layer
+        layers = frozenset() if of == "all" else frozenset({of})
+        return Query(
+            self.text, mode=self.mode, layers=layers, limit=limit,  # type: ignore[arg-type]
+            newest_first=self.newest,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Out:
+    """One way out of an empty result: what it would ask, and how many hits that gives."""
+
+    icon: str
+    title: str
+    hits: int
+    query: str
+    mode: str
+    layer: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Hits of one search, and the counts of all layers."""
+
+    asked: Asked
+    result: SearchResult
+    counts: dict[str, int]
+    hits: tuple[Hit, ...]
+    limit: int = FIRST
+
+    @property
+    def more(self) -> bool:
+        """Whether a larger question would give more hits of the shown layer."""
+        return len(self.result.hits) >= self.limit and self.limit < MOST
+
+
+async def answer(ask: Any, asked: Asked, limit: int = FIRST) -> Answer:
+    """Ask once; for one layer, once more for the counts of the others."""
+    counted: SearchResult | None = None
+    if asked.layer != "all":
+        counted = await ask.search(asked.query(1, "all"))
+    result: SearchResult = await ask.search(asked.query(limit))
+    counts = dict((counted or result).counts)
+    if counted is not None and result.mode == counted.mode:
+        counts |= result.counts
+    return Answer(asked, result, counts, result.hits, limit)
+
+
+async def crowded_out(ask: Any, found: Answer) -> Answer:
+    """The same answer with the best hits of layers that found no room among the first."""
+    hits = list(found.hits)
+    exact = replace(found.asked, mode=found.result.mode)
+    for layer in LAYERS:
+        there = sum(1 for hit in hits if hit.layer == layer)
+        if there < min(IN_ALL, found.counts.get(layer, 0)):
+            more: SearchResult = await ask.search(exact.query(IN_ALL, layer))
+            known = {(h.path, h.line, h.entry_id, h.text) for h in hits}
+            hits += [h for h in more.hits if (h.path, h.line, h.entry_id, h.text) not in known]
+    return replace(found, hits=tuple(hits))
+
+
+async def ways_out(ask: Any, asked: Asked, filters: Sequence[Filter], rest: str) -> list[Out]:
+    """What else could be asked, and how many hits each gives; those without hits are left out."""
+    tries: list[tuple[str, str, Asked]] = []
+    if asked.layer != "all":
+        tries.append(("search", tr("Look in all places"), replace(asked, layer="all")))
+    for one in filters[:4]:
+        fewer = joined([f for f in filters if f != one], rest)
+        tries.append(
+            (_icon(one), tr("Drop “{filter}”", filter=one.words), replace(asked, text=fewer))
+        )
+    if len(filters) > 1:
+        words = tr("Drop both filters") if len(filters) == 2 else tr("Drop all filters")
+        tries.append(("search", words, replace(asked, text=rest)))
+    if asked.mode in ("words", "literal"):
+        tries.append(
+            ("messages-square", tr("Ask in plain words instead"), replace(asked, mode="natural"))
+        )
+    if asked.mode == "literal":
+        tries.append(("text-search", tr("Search for the words"), replace(asked, mode="words")))
+    out: list[Out] = []
+    for icon, title, other in tries:
+        if not other.text.strip():
+            continue
+        result: SearchResult = await ask.search(other.query(1))
+        if result.total:
+            out.append(Out(icon, title, result.total, other.text, other.mode, other.layer))
+    if not out and len(rest.split()) > 1:
+        out += await _single_words(ask, asked, filters, rest)
+    return out
+
+
+async def _single_words(ask: Any, asked: Asked, filters: Sequence[Filter], rest: str) -> list[Out]:
+    """Each word alone, as far as it has hits."""
+    out: list[Out] = []
+    for word in list(dict.fromkeys(rest.split()))[:4]:
+        one = replace(asked, text=joined(filters, word))
+        result: SearchResult = await ask.search(one.query(1))
+        if result.total:
+            title = tr("Only “{word}”", word=word[:40])
+            out.append(Out("search", title, result.total, one.text, one.mode, one.layer))
+    return out
+
+
+def _icon(one: Filter) -> str:
+    days = one.field in ("day", "after", "before")
+    return "calendar-x" if days else "funnel-x"
+
+
+def reason_head(asked: Asked, reason: str, filters: Sequence[Filter]) -> str:
+    """The reason for an empty result, as a heading."""
+    if "filters leave out" in reason:
+        return tr("No hits, because of the filters") if filters else tr("No hits in this place")
+    if asked.layer != "all":
+        return tr("No hits in this place")
+    if "being built" in reason:
+        return tr("No hits so far, the index is being built")
+    if "no letters or digits" in reason:
+        return tr("Nothing to search for in this")
+    return tr("No hits")
+
+
+def index_words(state: IndexState) -> tuple[str, bool]:
+    """The state of the index in a sentence, and whether it is whole."""
+    if state.state == "ready":
+        files = plural(state.total, "{n} file", "{n} files") if state.total else ""
+        return (tr("The index is complete: {files}", files=files) if files
+                else tr("The index is complete")), True  # fmt: skip
+    if state.state == "building":
+        return tr(
+            "Waiting for the index: {n} of {all} files; hits so far are shown",
+            n=number(state.done), all=number(state.total),
+        ), False  # fmt: skip
+    if state.state == "unavailable":
+        return state.note or tr(
+            "There is no index; the files are read instead, which is slower"
+        ), False
+    return state.note or tr("The index catches up with changed files"), False
+
+
+def foot_words(found: Answer, shown: int) -> str:
+    """The mode that answered, the order, how many hits and how long it took."""
+    result, asked = found.result, found.asked
+    modes = {
+        "words": tr("Words"),
+        "natural": tr("Any of the words, by weight"),
+        "literal": tr("Letter by letter"),
+        "auto": tr("Words"),
+    }
+    order = tr("newest first") if asked.newest else tr("best first")
+    if asked.grouping == "layer" and asked.layer == "all":
+        order = tr("{order} within each place", order=order)
+    total = sum(found.counts.values()) if asked.layer == "all" else result.total
+    some = "" if result.complete or result.reason else tr("at least ")
+    count = plural(total, "{n} hit", "{n} hits")
+    took = tr("{n} ms", n=number(max(round(result.seconds * 1_000), 1)))
+    return tr("{mode}, {order}, {count} in {took}", mode=modes[result.mode], order=order,
+              count=some + count, took=took)  # fmt: skip
+
+
+def tab_count(counts: dict[str, int], layer: str) -> int:
+    """The hits of one tab."""
+    return sum(counts.values()) if layer == "all" else counts.get(layer, 0)
+
+
+TABS = tuple(LAYER_WORDS)

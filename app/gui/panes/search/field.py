@@ -1,0 +1,203 @@
+"""The search field: chips first, then the words, then what can be done with them.
+
+Idea: a `Field` with room at its left for chips and at its right for two buttons; a filter typed to
+its end becomes a chip, Backspace at the start takes the last one back into the line. What is being
+composed by an input method is left alone until it is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QWidget
+
+from app.gui.look.text import preview, tr
+from app.gui.panes.search.filters import Filter, joined, split
+from app.gui.widgets.buttons import Chip, IconButton
+from app.gui.widgets.fields import Field
+from app.gui.widgets.labels import plain_tip
+
+LONGEST = 20_000  # characters of a query that the line keeps
+BEGIN = 40  # px to the first chip
+END = 70  # px for the buttons
+
+
+class SearchField(Field):
+    """`changed()` when the query is another one; `stepped(by)`, `entered()`, `left()` by keys.
+
+    `keys` may take a key first (the list of completions does): it returns True when it did.
+    """
+
+    changed = Signal()
+    stepped = Signal(int)
+    entered = Signal()
+    left = Signal()
+    filter_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._chips: list[Chip] = []
+        self._filters: list[Filter] = []
+        self._wide = 0
+        super().__init__(
+            tr("Search"), tr("Search memory, daily logs and sessions"), icon="search", tall=True,
+            parent=parent,
+        )  # fmt: skip
+        self.setMaxLength(LONGEST)
+        self._busy = False
+        self._names: dict[str, str] = {}
+        self.keys: Callable[[QEvent], bool] = lambda _: False
+        self.add = IconButton("list-filter", tr("Add a filter"), key="Ctrl+Space", parent=self)
+        self.clear_button = IconButton("x", tr("Clear the search"), key="Esc", parent=self)
+        for button in (self.add, self.clear_button):
+            button.setCursor(Qt.CursorShape.ArrowCursor)
+        self.add.clicked.connect(self.filter_wanted)
+        self.clear_button.clicked.connect(self.wipe)
+        self.textChanged.connect(self._on_text)
+        self._place()
+
+    # ------------------------------------------------------------------ the query
+
+    def query(self) -> str:
+        """The whole query as text, filters first."""
+        return joined(self._filters, self.text())
+
+    def filters(self) -> list[Filter]:
+        return list(self._filters)
+
+    def set_query(self, text: str, *, quiet: bool = False) -> None:
+        """Show `text`: its filters as chips, the rest as words."""
+        filters, rest = split(text[:LONGEST].replace("\n", " "), finished=True)
+        before = self.query()
+        self._busy = True
+        self._filters = _unique(filters)
+        self.setText(rest)
+        self._busy = False
+        self._make_chips()
+        if not quiet and self.query() != before:
+            self.changed.emit()
+
+    def set_filters(self, filters: Sequence[Filter]) -> None:
+        """Other chips, the same words."""
+        self._filters = _unique(filters)
+        self._make_chips()
+        self.changed.emit()
+
+    def name_sessions(self, titles: dict[str, str]) -> None:
+        """Session filters show their title."""
+        self._names = titles
+        self._make_chips()
+
+    def wipe(self) -> None:
+        """Nothing to search for any more."""
+        self.set_query("")
+        self.setFocus()
+
+    def _on_text(self, text: str) -> None:
+        self.clear_button.setVisible(bool(text or self._filters))
+        if self._busy:
+            return
+        filters, rest = split(text)
+        if filters:
+            self._busy = True
+            self._filters = _unique([*self._filters, *filters])
+            self.setText(rest)
+            self._busy = False
+            self._make_chips()
+        self.changed.emit()
+
+    def _drop(self, chip: Filter) -> None:
+        self.set_filters([f for f in self._filters if f != chip])
+        self.setFocus()
+
+    # ------------------------------------------------------------------ chips
+
+    def _make_chips(self) -> None:
+        for old in self._chips:
+            old.hide()
+            old.deleteLater()
+        self._chips = []
+        for one in self._filters:
+            words = one.words
+            if one.field == "session" and one.value in self._names:
+                words = tr("session: {title}", title=preview(self._names[one.value], 24))
+            chip = Chip(words, closable=True, parent=self)
+            chip.setAccessibleName(tr("Filter {what}, remove it", what=words))
+            chip.setToolTip(plain_tip(tr("Remove {what}", what=one.text)))
+            chip.setCursor(Qt.CursorShape.ArrowCursor)
+            chip.clicked.connect(lambda _=False, f=one: self._drop(f))
+            chip.show()
+            self._chips.append(chip)
+        self.clear_button.setVisible(bool(self.text() or self._filters))
+        words = tr("Search memory, daily logs and sessions")
+        self.setPlaceholderText(tr("Any words") if self._filters else words)
+        self._place()
+
+    def _place(self) -> None:
+        """Chips from the left as far as they leave room for words."""
+        x, middle = BEGIN, self.height() // 2
+        most = max(self.width() - END - 160, BEGIN)
+        for chip in self._chips:
+            size = chip.sizeHint()
+            there = x + size.width() <= most
+            chip.setVisible(there)
+            if not there:
+                continue
+            chip.setGeometry(x, middle - size.height() // 2, size.width(), size.height())
+            x += size.width() + 6
+        self._wide = x - BEGIN
+        self._dress()
+        right = self.width() - 8
+        for button in (self.clear_button, self.add):
+            right -= button.width()
+            button.move(right, middle - button.height() // 2)
+
+    def _dress(self) -> None:
+        super()._dress()
+        self.setTextMargins(BEGIN + self._wide, 0, END, 0)
+
+    # ------------------------------------------------------------------ Qt's side
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and self.keys(event):
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = event.key()
+        if key in (Qt.Key.Key_Down, Qt.Key.Key_Up) and not event.modifiers() & _MODIFIERS:
+            self.stepped.emit(1 if key == Qt.Key.Key_Down else -1)
+            return
+        if key in (Qt.Key.Key_PageDown, Qt.Key.Key_PageUp) and not event.modifiers() & _MODIFIERS:
+            self.stepped.emit(8 if key == Qt.Key.Key_PageDown else -8)
+            return
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers() & _MODIFIERS:
+            self.entered.emit()
+            return
+        if key == Qt.Key.Key_Escape:
+            if self.query():
+                self.wipe()
+            else:
+                self.left.emit()
+            return
+        at_start = not self.cursorPosition() and not self.hasSelectedText()
+        if key == Qt.Key.Key_Backspace and at_start and self._filters:
+            self.set_filters(self._filters[:-1])
+            return
+        super().keyPressEvent(event)
+
+
+_MODIFIERS = (
+    Qt.KeyboardModifier.ControlModifier
+    | Qt.KeyboardModifier.AltModifier
+    | Qt.KeyboardModifier.MetaModifier
+)
+
+
+def _unique(filters: Sequence[Filter]) -> list[Filter]:
+    return list(dict.fromkeys(filters))

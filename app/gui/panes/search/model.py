@@ -1,0 +1,291 @@
+"""Hits in groups, and the item model that gives them to a view a piece at a time.
+
+Idea: an entry is a head or a hit; words for it are made only when it is painted, so a hundred
+thousand hits cost no more than their records. Invariant: the order of the hits within a group is
+the engine's; rows that stay keep their places when more come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
+
+from app.engine.records import LAYERS, Hit, Layer
+from app.gui.look.text import day, moment, number, plain_line, preview, sentence, tr
+
+ENTRY = Qt.ItemDataRole.UserRole
+Index = QModelIndex | QPersistentModelIndex
+
+LAYER_WORDS = {
+    "all": "All",
+    "memory": "Memory",
+    "history": "History",
+    "daily": "Daily logs",
+    "sessions": "Sessions",
+    "evicted": "Evicted",
+}
+_ICONS = {
+    "memory": "book-marked",
+    "history": "history",
+    "daily": "calendar-days",
+    "sessions": "message-square",
+    "evicted": "archive",
+}
+IN_ALL = 5  # hits of one layer that are shown among all layers
+
+# Breaks become spaces and what could reorder its neighbours becomes nothing to see, one for one, so
+# that spans stay where they are.
+_ONE_FOR_ONE = dict.fromkeys(map(ord, "\n\r\t\v\f\u2028\u2029\x85"), " ") | dict.fromkeys(
+    map(ord, "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"), "\u200b"
+)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a group: its name, how many hits it has in all, and how many are not shown."""
+
+    key: str
+    title: str
+    count: str = ""
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class Found:
+    """One hit; `also` are the places that hold the same line."""
+
+    hit: Hit
+    also: tuple[Hit, ...] = ()
+
+
+Entry = Head | Found
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A hit in words: icon, place, time, and its text with marked stretches."""
+
+    icon: str
+    place: str
+    time: str
+    text: str
+    spans: tuple[tuple[int, int], ...]
+
+    def sentence(self) -> str:
+        return sentence((self.place, self.time, self.text.strip()))
+
+
+def hit_key(hit: Hit) -> str:
+    """What a hit is found again by."""
+    return "\n".join((hit.layer, hit.path, str(hit.line), hit.entry_id, hit.text[:80]))
+
+
+def flat(text: str) -> str:
+    """`text` for one paragraph, each character in its place."""
+    return text.translate(_ONE_FOR_ONE)
+
+
+def shown(found: Found, titles: Mapping[str, str], now: datetime) -> Shown:
+    """A hit in words. `titles` are session titles by id."""
+    hit = found.hit
+    text, spans = flat(hit.text), [(s.start, s.end) for s in hit.spans]
+    bare = text.lstrip(" -*+#>\u200b")
+    cut = len(text) - len(bare)
+    if cut and bare and (not spans or spans[0][0] >= cut):
+        text, spans = bare, [(a - cut, b - cut) for a, b in spans]
+    icon = _ICONS.get(hit.layer, "file-text")
+    if hit.layer == "sessions" and (hit.tool or hit.role == "tool"):
+        icon = "terminal"
+    time = "" if hit.layer == "memory" else moment(hit.when, now) if hit.when else ""
+    if found.also:
+        places = list(dict.fromkeys(tr(LAYER_WORDS[a.layer]).lower() for a in found.also))
+        also = tr("also in {places}", places=tr(" and ").join(places))
+        time = sentence((also, time))
+    return Shown(icon, place_words(hit, titles, now), time, text, tuple(spans))
+
+
+def place_words(hit: Hit, titles: Mapping[str, str], now: datetime) -> str:
+    """Where a hit is, as its row names it."""
+    if hit.layer == "memory":
+        return tr("MEMORY.md, line {n}", n=number(hit.line))
+    if hit.layer == "history":
+        return tr("MEMORY.md, an earlier version")
+    if hit.layer == "daily":
+        return tr("{day}, line {n}", day=day_of(hit.path, now), n=number(hit.line))
+    title = preview(titles.get(hit.session_id, ""), 60) if hit.session_id else ""
+    if hit.layer == "evicted":
+        tool = plain_line(hit.tool) or tr("Result put aside")
+        return sentence((tool, title, tr("line {n}", n=number(hit.line))))
+    return sentence((title, _speaker(hit)))
+
+
+def _speaker(hit: Hit) -> str:
+    tool = plain_line(hit.tool)
+    if hit.role == "tool":
+        return tr("result of {tool}", tool=tool) if tool else tr("tool result")
+    if tool:
+        return tr("call of {tool}", tool=tool)
+    return {"user": tr("you"), "assistant": tr("agent"), "system": tr("system")}.get(hit.role, "")
+
+
+def day_of(path: str, now: datetime) -> str:
+    """The day in a daily log's name in words, else the name."""
+    name = path.rsplit("/", 1)[-1].removesuffix(".md")
+    try:
+        return day(date.fromisoformat(name[:10]), now.astimezone().date()) + name[10:]
+    except ValueError:
+        return preview(name, 60)
+
+
+# ---------------------------------------------------------------------------- groups
+
+
+def folded(hits: Sequence[Hit]) -> list[Found]:
+    """The same line in log, file and history is one hit with its places."""
+    out: list[Found] = []
+    first: dict[str, int] = {}
+    for hit in hits:
+        if hit.layer in ("memory", "daily", "history"):
+            same = " ".join(hit.text.casefold().strip(" -*+").split())
+            at = first.get(same)
+            if at is not None:
+                kept = out[at]
+                out[at] = Found(kept.hit, (*kept.also, hit))
+                continue
+            first[same] = len(out)
+        out.append(Found(hit))
+    return out
+
+
+def by_layer(hits: Sequence[Hit], counts: Mapping[str, int], most: int = IN_ALL) -> list[Entry]:
+    """Groups in the fixed order of layers, `most` hits of each; 0 shows all."""
+    ordered = sorted(hits, key=lambda h: LAYERS.index(h.layer))
+    groups: dict[Layer, list[Found]] = {layer: [] for layer in LAYERS}
+    for found in folded(ordered) if most else [Found(hit) for hit in ordered]:
+        groups[found.hit.layer].append(found)
+    out: list[Entry] = []
+    for layer, found in groups.items():
+        total = counts.get(layer, len(found))
+        if not found:
+            continue
+        kept = found[:most] if most else found
+        aside = sum(1 for f in kept for a in f.also if a.layer == layer)
+        more = max(total - len(kept) - aside, 0)
+        out.append(Head(layer, tr(LAYER_WORDS[layer]), number(total), more if most else 0))
+        out += kept
+    return out
+
+
+def by_day(hits: Sequence[Hit], now: datetime, last: str = "") -> list[Entry]:
+    """Groups by local day, in the order the hits come; `last` is the group already begun."""
+    out: list[Entry] = []
+    today = now.astimezone().date()
+    for hit in hits:
+        of = hit.when.astimezone().date() if hit.when else None
+        key = of.isoformat() if of else "none"
+        if key != last:
+            out.append(Head(key, day(of, today) if of else tr("Without a time")))
+            last = key
+        out.append(Found(hit))
+    return out
+
+
+def days_together(hits: Sequence[Hit]) -> list[Hit]:
+    """Hits ranked by relevance, brought together by day: newest day first, best first within."""
+    return sorted(hits, key=lambda h: h.when.astimezone().date().toordinal() if h.when else 0,
+                  reverse=True)  # fmt: skip
+
+
+# ---------------------------------------------------------------------------- the item model
+
+
+class HitModel(QAbstractListModel):
+    """Entries in order. `more_wanted()` when a view reaches the end and there are more hits."""
+
+    more_wanted = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._entries: list[Entry] = []
+        self._titles: Mapping[str, str] = {}
+        self._now = datetime.now().astimezone()
+        self._more = False
+        self._asked = False
+
+    def set_entries(
+        self, entries: Sequence[Entry], titles: Mapping[str, str], now: datetime, *, more: bool
+    ) -> None:
+        """Show these instead."""
+        self.beginResetModel()
+        self._entries = list(entries)
+        self._titles, self._now = titles, now
+        self._more, self._asked = more, False
+        self.endResetModel()
+
+    def add(self, entries: Sequence[Entry], *, more: bool) -> None:
+        """Show these below the ones there are."""
+        self._more, self._asked = more, False
+        if entries:
+            at = len(self._entries)
+            self.beginInsertRows(QModelIndex(), at, at + len(entries) - 1)
+            self._entries += entries
+            self.endInsertRows()
+
+    def entries(self) -> list[Entry]:
+        return self._entries
+
+    def entry(self, at: int) -> Entry | None:
+        return self._entries[at] if 0 <= at < len(self._entries) else None
+
+    def first(self) -> int:
+        """The row of the first hit; -1 when there is none."""
+        return next((i for i, e in enumerate(self._entries) if isinstance(e, Found)), -1)
+
+    def row_of(self, key: str) -> int:
+        """The row of the hit with that `hit_key`; -1 when it is not there."""
+        return next(
+            (i for i, e in enumerate(self._entries)
+             if isinstance(e, Found) and hit_key(e.hit) == key), -1,
+        )  # fmt: skip
+
+    def words(self, found: Found) -> Shown:
+        return shown(found, self._titles, self._now)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._entries)
+
+    def canFetchMore(self, parent: Index) -> bool:
+        return not parent.isValid() and self._more and not self._asked
+
+    def fetchMore(self, parent: Index) -> None:
+        if self._more and not self._asked:
+            self._asked = True
+            self.more_wanted.emit()
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        if not isinstance(self.entry(index.row()), Found):
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        entry = self.entry(index.row())
+        if entry is None:
+            return None
+        if role == ENTRY:
+            return entry
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            if isinstance(entry, Head):
+                return sentence((entry.title, entry.count))
+            return self.words(entry).sentence()
+        return None

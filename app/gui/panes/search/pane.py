@@ -1,0 +1,468 @@
+"""Search: one field over memory, history, daily logs, sessions and evicted results.
+
+Idea: every change of the query, the mode, the tab or the order is one `Asked` value; 120 ms after
+the last change it is asked, and a newer one stops an older one. Invariant: what is on screen stays
+until something better is there, and coming back finds the same scroll position and choice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QWidget
+
+from app.engine.events import Changed
+from app.engine.records import Hit
+from app.gui.look.text import tr
+from app.gui.panes.search.around import Way, look, target_of
+from app.gui.panes.search.asking import (
+    FIRST,
+    GROWTH,
+    Answer,
+    Asked,
+    Out,
+    answer,
+    crowded_out,
+    foot_words,
+    index_words,
+    reason_head,
+    ways_out,
+)
+from app.gui.panes.search.catalogue import search_actions
+from app.gui.panes.search.filters import Known
+from app.gui.panes.search.layout import MODES, SearchParts
+from app.gui.panes.search.model import (
+    LAYER_WORDS,
+    Found,
+    Head,
+    by_day,
+    by_layer,
+    days_together,
+    flat,
+    hit_key,
+    place_words,
+)
+from app.gui.panes.search.start import Remembered
+from app.gui.widgets.action import Action
+from app.gui.widgets.pane import Desk, Pane, Target
+
+PAUSE = 0.12  # seconds without a key before a search
+SETTLED = 2.5  # seconds after which a search counts as one to remember
+SOON = 0.4  # seconds in which changes of the index count as one
+NARROW = 800  # px below which the preview folds
+
+
+class SearchPane(Pane):
+    """The place of searching."""
+
+    place, title = "search", tr("Search")
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.head.hide()
+        self._answer: Answer | None = None
+        self._titles: dict[str, str] = {}
+        self._remembered = Remembered(desk.kept)
+        self._stale = False
+        self._left_for_hit = False
+        self._to_list = False
+        self.parts = SearchParts(self, self._remembered)
+        self.field, self.list, self.preview = self.parts.field, self.parts.list, self.parts.preview
+        mode = desk.kept.get("search.mode", "auto")
+        self._asked = Asked(
+            "", mode if mode in MODES else "auto",
+            newest=bool(desk.kept.get("search.newest")),
+            grouping="day" if desk.kept.get("search.grouping") == "day" else "layer",
+        )  # fmt: skip
+        self._connect()
+        self._show_asked()
+        self._show_start()
+        desk.signals.changed.connect(self._on_changed)
+
+    def _connect(self) -> None:
+        parts = self.parts
+        self.field.changed.connect(lambda: self._ask_soon(PAUSE))
+        self.field.stepped.connect(self._on_stepped)
+        self.field.entered.connect(self._on_entered)
+        self.field.left.connect(self._focus_below)
+        self.field.filter_wanted.connect(parts.suggest.offer)
+        parts.modes.chosen.connect(self.set_mode)
+        parts.tabs.chosen.connect(self.set_layer)
+        parts.tabs.order_turned.connect(self.turn_order)
+        parts.tabs.grouping_turned.connect(self.turn_grouping)
+        self.list.chosen.connect(self._on_chosen)
+        self.list.opened.connect(self._on_enter_in_list)
+        self.list.more_in.connect(self.set_layer)
+        self.list.left.connect(self.field.setFocus)
+        self.list.hits.more_wanted.connect(lambda: self.tasks.latest("more", self._more()))
+        self.preview.opened.connect(self.open_hit)
+        self.preview.left.connect(self.back_to_list)
+        self.preview.way_wanted.connect(self._leave_for)
+        parts.start.wanted.connect(self._on_wanted)
+        parts.start.left.connect(self.field.setFocus)
+        parts.none.taken.connect(self._on_way_out)
+        parts.meaning_link.clicked.connect(self.turn_meaning)
+
+    # ------------------------------------------------------------------ the pane's contract
+
+    def actions(self) -> list[Action]:
+        return search_actions(self)
+
+    async def open(self, target: Target) -> None:
+        """Search for `target.find`."""
+        self.set_layer("all")
+        self.field.set_query(target.find)
+        self.field.setFocus()
+        self.field.selectAll()
+
+    async def refresh(self) -> None:
+        self.tasks.latest("known", self._learn())
+        if self._stale and self._asked.text:
+            self.tasks.latest("search", self._search(keep=True))
+
+    async def _learn(self) -> None:
+        """What filters can be completed with."""
+        ask = self.desk.engine.ask
+        sessions = await ask.sessions()
+        self._titles = {info.id: info.title for info in sessions}
+        days = await ask.days()
+        tools = [info.tool for info in await ask.evicted()]
+        tools += [hit.tool for hit in (self._answer.hits if self._answer else ())]
+        self.parts.suggest.known = Known(
+            tools=tuple(sorted({tool for tool in tools if tool})),
+            sessions=self._titles,
+            days=tuple(info.day for info in days if info.day is not None),
+            today=self.desk.now().astimezone().date(),
+        )
+        self.field.name_sessions(self._titles)
+
+    def focus_parts(self) -> list[QWidget]:
+        parts: list[QWidget] = [self.field]
+        if self.parts.shows_hits():
+            parts += [self.list, self.preview.view]
+        elif self.parts.start.list.isVisible():
+            parts.append(self.parts.start.list)
+        if self._to_list:
+            self._to_list = False
+            parts.sort(key=lambda one: one is not self.list)
+        return parts
+
+    def find(self) -> bool:
+        """Find in the place beside the hits; the search field without one."""
+        if self.preview.isVisible() and self.preview.field.isVisible():
+            self.preview.field.setFocus()
+            self.preview.field.selectAll()
+        else:
+            self.field.setFocus()
+        return True
+
+    # ------------------------------------------------------------------ what is asked
+
+    def asked(self) -> Asked:
+        return self._asked
+
+    def set_mode(self, mode: str) -> None:
+        self.desk.kept["search.mode"] = mode
+        self._change(replace(self._asked, mode=mode))
+
+    def next_mode(self) -> None:
+        at = MODES.index(self._asked.mode)
+        self.set_mode(MODES[(at + 1) % len(MODES)])
+
+    def set_layer(self, layer: str) -> None:
+        if layer in LAYER_WORDS:
+            self._change(replace(self._asked, layer=layer))
+
+    def next_layer(self, by: int) -> None:
+        self.set_layer(self.parts.tabs.neighbour(by))
+
+    def turn_order(self) -> None:
+        newest = not self._asked.newest
+        self.desk.kept["search.newest"] = newest
+        self._change(replace(self._asked, newest=newest))
+
+    def turn_grouping(self) -> None:
+        grouping = "layer" if self._asked.grouping == "day" else "day"
+        self.desk.kept["search.grouping"] = grouping
+        self._change(replace(self._asked, grouping=grouping))
+
+    def _change(self, asked: Asked) -> None:
+        if asked != self._asked:
+            self._asked = asked
+            self._show_asked()
+            self._ask_soon(0.0)
+
+    def _show_asked(self) -> None:
+        self.parts.modes.set_current(self._asked.mode)
+        self.parts.tabs.set_current(self._asked.layer)
+        by_days = self._asked.grouping == "day"
+        self.parts.tabs.set_sorting(newest=self._asked.newest, by_day=by_days)
+
+    def _ask_soon(self, pause: float) -> None:
+        self._left_for_hit = False
+        self._asked = replace(self._asked, text=self.field.query())
+        self.tasks.cancel("more")
+        if not self._asked.text:
+            self.tasks.cancel("search")
+            self._show_start()
+            return
+        self.tasks.latest("search", self._search_after(pause))
+
+    async def _search_after(self, pause: float) -> None:
+        await asyncio.sleep(pause)
+        await self._search()
+
+    async def _search(self, *, keep: bool = False) -> None:
+        ask, asked = self.desk.engine.ask, self._asked
+        if self.parts.meaning.isVisible():
+            await self._say_meaning()
+        limit = max(self._answer.limit, FIRST) if keep and self._answer else FIRST
+        found = await answer(ask, asked, limit)
+        self._stale = False
+        if not found.hits:
+            await self._show_none(found)
+            return
+        self._show_hits(found, keep=keep)
+        if asked.layer == "all" and asked.grouping == "layer":
+            fuller = await crowded_out(ask, found)
+            if len(fuller.hits) > len(found.hits):
+                self._show_hits(fuller, keep=True)
+        self.tasks.latest("recent", self._remember_later(asked.text))
+
+    async def _remember_later(self, text: str) -> None:
+        await asyncio.sleep(SETTLED)
+        self._remembered.used(text)
+
+    async def _more(self) -> None:
+        """The list came to its end: ask for more of the same."""
+        before = self._answer
+        if before is None or not before.more:
+            return
+        found = await answer(self.desk.engine.ask, before.asked, before.limit * GROWTH)
+        known = {hit_key(hit) for hit in before.hits}
+        fresh = [hit for hit in found.hits if hit_key(hit) not in known]
+        self._answer = found
+        if found.asked.grouping == "day" and not found.asked.newest:
+            self._show_hits(found, keep=True)
+            return
+        last = next((e.key for e in reversed(self.list.hits.entries()) if isinstance(e, Head)), "")
+        day = found.asked.grouping == "day"
+        entries = by_day(fresh, self.desk.now(), last) if day else [Found(hit) for hit in fresh]
+        self.list.hits.add(entries, more=found.more)
+        self.list.settle()
+        self.parts.say(foot_words(found, self.list.hits.rowCount()), self._index_note())
+
+    # ------------------------------------------------------------------ what is shown
+
+    def _show_start(self) -> None:
+        self._answer = None
+        self.parts.tabs.set_counts(None)
+        self.parts.start.refresh()
+        self.parts.show_part(self.parts.start)
+        self.parts.meaning.hide()
+        self.parts.say("", "")
+
+    def _show_hits(self, found: Answer, *, keep: bool) -> None:
+        chosen = self.list.current()
+        key = hit_key(chosen.hit) if keep and chosen is not None else ""
+        at = self.list.verticalScrollBar().value()
+        self._answer = found
+        asked, hits, now = found.asked, found.hits, self.desk.now()
+        if asked.grouping == "day":
+            ordered = hits if asked.newest else days_together(hits)
+            entries, more = by_day(ordered, now), found.more
+        elif asked.layer == "all":
+            entries, more = by_layer(hits, found.counts), False
+        else:
+            entries, more = by_layer(hits, found.counts, 0), found.more
+        self.parts.show_part(self.parts.split)
+        self.list.hits.set_entries(entries, self._titles, now, more=more)
+        self.list.settle()
+        self.parts.tabs.set_counts(found.counts)
+        self.parts.say(foot_words(found, len(hits)), self._index_note())
+        row = self.list.hits.row_of(key) if key else -1
+        if row >= 0:
+            self.list.choose(row, quiet=True)
+            self.list.doItemsLayout()
+            self.list.verticalScrollBar().setValue(at)
+        else:
+            self.list.scrollToTop()
+            self.list.choose(self.list.hits.first(), quiet=True)
+        self.list.lively = True
+        self._show_preview()
+
+    def _index_note(self) -> str:
+        return self._answer.result.reason if self._answer else ""
+
+    async def _show_none(self, found: Answer) -> None:
+        self._answer = found
+        filters, none = self.field.filters(), self.parts.none
+        self.parts.tabs.set_counts(found.counts)
+        reason = found.result.reason
+        none.set_reason(reason_head(found.asked, reason, filters), reason)
+        words, good = index_words((await self.desk.engine.ask.status()).index)
+        none.set_index(words, good=good)
+        self.parts.show_part(none)
+        self.parts.say("", "")
+        none.set_ways(
+            await ways_out(self.desk.engine.ask, found.asked, filters, self.field.text().strip())
+        )
+
+    def _show_preview(self) -> None:
+        found = self.list.current()
+        if found is None:
+            self.preview.clear()
+            return
+        self.tasks.latest("preview", self._load_preview(found))
+
+    async def _load_preview(self, found: Found) -> None:
+        await asyncio.sleep(0.03)  # walking on should not read every place it passes
+        now = self.desk.now()
+        place = await look(self.desk.engine.ask, found.hit, self._titles, now)
+        also = tuple(
+            Way(tr("Also in"), "copy", place_words(hit, self._titles, now), target_of(hit, ""))
+            for hit in found.also
+        )
+        if also:
+            place = replace(place, ways=(*place.ways, *also[:3]))
+        pieces = [found.hit.text[s.start : s.end] for s in found.hit.spans]
+        self.preview.show_place(place, self.field.text().strip(), pieces)
+
+    # ------------------------------------------------------------------ walking and opening
+
+    def _on_stepped(self, by: int) -> None:
+        if self.parts.shows_hits():
+            for _ in range(abs(by)):
+                self.list.step(1 if by > 0 else -1)
+        else:
+            self._focus_below()
+
+    def _focus_below(self) -> None:
+        if self.parts.shows_hits():
+            self.list.setFocus()
+        elif self.parts.start.list.isVisible():
+            self.parts.start.list.setFocus()
+            self.parts.start.list.step(1)
+
+    def _on_entered(self) -> None:
+        fresh = self._answer is not None and self._answer.asked.text == self.field.query()
+        if self.parts.shows_hits() and fresh:
+            self._on_enter_in_list(self.list.current())
+        else:
+            self._ask_soon(0.0)
+
+    def _on_chosen(self, _: Found) -> None:
+        self._show_preview()
+
+    def _on_enter_in_list(self, _: object) -> None:
+        """Enter opens the place; in a narrow window the preview comes first."""
+        if self.parts.is_narrow() and not self.preview.isVisible():
+            self.parts.fold(preview_alone=True)
+            self.preview.view.setFocus()
+            return
+        self.open_hit()
+
+    def open_hit(self) -> None:
+        """Open the place of the chosen hit with find filled in."""
+        found = self.list.current()
+        if found is not None:
+            self._leave_for(target_of(found.hit, _needle(found.hit, self.field.text())))
+
+    def _leave_for(self, target: Target) -> None:
+        self._remembered.used(self._asked.text)
+        self._left_for_hit = True
+        self.go.emit(target)
+
+    def back_to_list(self) -> None:
+        """From the preview, or from the place a hit was opened in, to the same results."""
+        if not self.shown:
+            self._to_list = True
+            self.go.emit(Target("search"))
+            return
+        self.parts.fold()
+        (self.field if self.list.hasFocus() else self.list).setFocus()
+
+    def why_not_back(self) -> str:
+        there = self.shown or self._left_for_hit
+        return "" if there else tr("Nothing was opened from Search.")
+
+    def follow(self, key: str) -> None:
+        """Take the way out of the preview that has that key."""
+        way = self.preview.way(key)
+        if way is not None:
+            self._leave_for(way.target)
+
+    def similar(self) -> None:
+        """Search in plain words for what the chosen hit says."""
+        found = self.list.current()
+        if found is not None:
+            self.set_mode("natural")
+            self.field.set_query(flat(found.hit.text).strip(" -*…")[:200])
+
+    def copy_hit(self) -> None:
+        found = self.list.current()
+        if found is not None:
+            QGuiApplication.clipboard().setText(found.hit.text)
+
+    # ------------------------------------------------------------------ saved, meaning, ways out
+
+    def save_search(self) -> None:
+        """Keep the search among the saved ones, or no longer."""
+        text = self._asked.text
+        if text:
+            kept = self._remembered.save(text)
+            self.parts.bar.show_act(
+                tr("Saved; an empty field offers it") if kept else tr("No longer among the saved")
+            )
+
+    def turn_meaning(self) -> None:
+        """Show or hide what is searched for, in plain words."""
+        if self.parts.meaning.isVisible():
+            self.parts.meaning.hide()
+        elif self._asked.text:
+            self.tasks.latest("meaning", self._say_meaning())
+
+    async def _say_meaning(self) -> None:
+        words = await self.desk.engine.ask.search_meaning(self._asked.text)
+        self.parts.say_meaning(words, self._asked)
+
+    def _on_wanted(self, query: str) -> None:
+        self.field.set_query(query)
+        self.field.setFocus()
+        self._ask_soon(0.0)
+
+    def _on_way_out(self, way: Out) -> None:
+        self._asked = replace(self._asked, mode=way.mode, layer=way.layer)
+        self._show_asked()
+        self.field.set_query(way.query)
+        self.field.setFocus()
+        self._ask_soon(0.0)
+
+    def _on_changed(self, changed: Changed) -> None:
+        if not changed.kinds & {"index", "sessions", "daily", "memory", "evicted"}:
+            return
+        self._stale = True
+        if self.shown and self._asked.text:
+            self.tasks.latest("again", self._search_again())
+
+    async def _search_again(self) -> None:
+        await asyncio.sleep(SOON)
+        if self._asked.text and not self.tasks.running("search"):
+            self.tasks.latest("search", self._search(keep=True))
+
+    # ------------------------------------------------------------------ Qt's side
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.parts.set_narrow(self.width() < NARROW)
+
+
+def _needle(hit: Hit, words: str) -> str:
+    """What to find in the place: the words as typed if they stand there, else what was matched."""
+    typed = words.strip().strip('"')
+    if typed and typed.casefold() in hit.text.casefold():
+        return typed
+    pieces = [hit.text[s.start : s.end] for s in hit.spans]
+    return max(pieces, key=len, default=typed)
