@@ -80,20 +80,36 @@ class RunningCard(Card):
 
 
 class NextLine(QWidget):
-    """What comes next, in one line of words."""
+    """What comes next: a few things in one line, each with its clock."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.words = T("", "small", "text_soft", elide="right")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 6, 14, 2)
-        row.setSpacing(8)
-        row.addWidget(T(tr("Next"), "small", "text_soft", weight=600))
-        row.addSpacing(4)
-        row.addWidget(IconLabel("clock", 14, "text_faint"))
-        row.addWidget(self.words, 1)
+        self._words: list[str] = []
+        self.row = QHBoxLayout(self)
+        self.row.setContentsMargins(0, 6, 0, 4)
+        self.row.setSpacing(7)
+        self.row.addWidget(T(tr("Next"), "small", "text_soft", weight=600))
+        self._kept = self.row.count()
         self.hide()
 
-    def set_words(self, words: str) -> None:
-        self.words.setText(words)
+    def words(self) -> list[str]:
+        return list(self._words)
+
+    def set_words(self, words: list[str]) -> None:
+        """Show these; none hides the line."""
+        if words == self._words:
+            return
+        self._words = list(words)
+        while (item := self.row.takeAt(self._kept)) is not None:
+            if (old := item.widget()) is not None:
+                old.hide()
+                old.deleteLater()
+        for one in words:
+            self.row.addSpacing(8)
+            self.row.addWidget(IconLabel("clock", 14, "text_faint"))
+            label = T(one, "small", "text_soft", elide="right")
+            label.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+            self.row.addWidget(label)
+        self.row.addStretch(1)
+        self.setAccessibleName(sentence([tr("Next"), *words]))
         self.setVisible(bool(words))

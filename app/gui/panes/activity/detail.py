@@ -18,6 +18,7 @@ from app.gui.panes.activity.model import (
     result_target,
     state_word,
     took,
+    took_words,
     trigger_words,
 )
 from app.gui.widgets.buttons import Button, IconButton
@@ -170,7 +171,7 @@ class JobDetail(QWidget):
             (tr("Began"), moment(job.started or job.queued, now)),
         ]
         if (passed := took(job, now)) is not None:
-            facts.append((tr("Took"), seconds(passed)))
+            facts.append((tr("Took"), took_words(passed)))
         if calls:
             facts.append((tr("Model"), plain_line(calls[-1].model)))
             facts.append((tr("Tokens"), usage_words(calls)))

@@ -87,6 +87,7 @@ class Cells:
     time: str
     mark: str
     kind: str
+    trigger: str
     why: str
     state: str
     icon: str
@@ -114,10 +115,16 @@ def took(job: JobInfo, now: datetime) -> float | None:
     return max((end - job.started).total_seconds(), 0.0) if end else None
 
 
-def why(job: JobInfo) -> str:
-    """The trigger, and what came of it or what went wrong: times before causes."""
-    outcome = job.reason or job.result
-    return plain_line(sentence([trigger_words(job.trigger), outcome]))[:600]
+def outcome(job: JobInfo) -> str:
+    """What came of it, or what went wrong: one safe line."""
+    return plain_line((job.reason or job.result)[:2_000])[:600]
+
+
+def took_words(passed: float | None) -> str:
+    """A duration; what is too short to be told apart is so named."""
+    if passed is None:
+        return ""
+    return seconds(passed) if passed >= 0.05 else tr("an instant")
 
 
 def trigger_words(trigger: str) -> str:
@@ -133,23 +140,23 @@ def moment_of(job: JobInfo) -> datetime:
 def cells(job: JobInfo, now: datetime) -> Cells:
     """One row of the list."""
     word, icon, ink = STATES.get(job.state, (job.state, "circle-dashed", "text_faint"))
-    passed = took(job, now)
     return Cells(
         time=clock(moment_of(job)),
         mark=mark_kind(job.kind),
         kind=kind_word(job.kind),
-        why=why(job),
+        trigger=trigger_words(job.trigger),
+        why=outcome(job),
         state=tr(word),
         icon=icon,
         ink=ink,
-        took=seconds(passed) if passed is not None else "",
+        took=took_words(took(job, now)),
     )
 
 
 def spoken(job: JobInfo, now: datetime) -> str:
     """One full sentence for assistive tools."""
     one = cells(job, now)
-    return sentence([f"{one.kind}: {one.state}", one.time, one.why, one.took])
+    return sentence([f"{one.kind}: {one.state}", one.time, one.trigger, one.why, one.took])
 
 
 def shown(jobs: Iterable[JobInfo], chosen: str) -> list[JobInfo]:

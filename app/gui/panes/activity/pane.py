@@ -10,13 +10,13 @@ from collections import deque
 from typing import Any
 
 from PySide6.QtCore import QPoint, QTimer
-from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtGui import QAction, QActionGroup, QResizeEvent
 from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from app.engine.errors import UserError
 from app.engine.events import Activity, Changed
 from app.engine.records import JobInfo
-from app.gui.look.text import plural, sentence, tr
+from app.gui.look.text import plural, tr
 from app.gui.panes.activity import model
 from app.gui.panes.activity.card import NextLine, RunningCard
 from app.gui.panes.activity.detail import AGAIN, JobDetail
@@ -65,8 +65,8 @@ class ActivityPane(Pane):
         self.card = RunningCard()
         self.card.cancelled.connect(self.cancel)
         self.next = NextLine()
-        above = QVBoxLayout()
-        above.setContentsMargins(24, 2, 20, 4)
+        self.above = above = QVBoxLayout()
+        above.setContentsMargins(24, 2, 24, 4)
         above.setSpacing(2)
         above.addWidget(self.card)
         above.addWidget(self.next)
@@ -116,6 +116,8 @@ class ActivityPane(Pane):
 
     async def refresh(self) -> None:
         """Look at the jobs again; choice and scroll position stay."""
+        if self.desk.engine is None:  # the workspace could not be opened; the window says so
+            return
         self.jobs = await self.desk.engine.ask.jobs(LIMIT)
         self._show()
         await self._look_ahead()
@@ -142,6 +144,12 @@ class ActivityPane(Pane):
 
     def on_inspector(self, shown: bool) -> None:
         self._inspector_shown = shown
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        side = 16 if self.window().width() < 1000 else 24
+        self.above.setContentsMargins(side, 2, side, 4)
+        self.list.set_margin(side - 12)
 
     def focus_parts(self) -> list[QWidget]:
         return [self.card.cancel, self.list, self.empty.button]
@@ -173,7 +181,7 @@ class ActivityPane(Pane):
         queue = model.waiting_words(self.jobs)
         due = await self.desk.engine.ask.upcoming()
         words = [model.due_words(one, self.desk.now()) for one in due]
-        self.next.set_words(sentence([queue, *words]))
+        self.next.set_words([one for one in (queue, *words) if one])
 
     def _on_changed(self, event: Changed) -> None:
         if event.kinds & {"jobs", "settings", "daily"} and not self._later.isActive():

@@ -7,7 +7,6 @@ from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QWidget
 
 from app.gui.look.icons import paint_icon
-from app.gui.look.text import plain_line
 from app.gui.look.theme import token
 from app.gui.look.type import font
 from app.gui.panes.activity.model import Cells
@@ -22,6 +21,9 @@ NARROW = 520  # px of a row below which the duration gives way
 
 class JobDelegate(RowDelegate):
     """time, mark, kind, why, state, duration."""
+
+    def set_margin(self, margin: int) -> None:
+        self._margin = margin
 
     def _paint_sign(self, painter: QPainter, inner: QRectF, row: Row) -> QRectF:
         return inner
@@ -47,7 +49,7 @@ class JobDelegate(RowDelegate):
         painter.setFont(name)
         draw_text(painter, room, one.kind, token("text"))
         column = max(126.0, QFontMetricsF(font("body", 600)).horizontalAdvance(one.kind) + 14)
-        self._paint_why(painter, room.adjusted(column, 0, -12, 0), one)
+        self._paint_why(painter, room.adjusted(column, 0, -12, 0), one, faint)
 
     def _paint_took(
         self, painter: QPainter, room: QRectF, one: Cells, faint: str, wide: QFontMetricsF
@@ -68,14 +70,18 @@ class JobDelegate(RowDelegate):
                   token(ink))  # fmt: skip
         return room.adjusted(0, 0, -width - 8, 0)
 
-    def _paint_why(self, painter: QPainter, room: QRectF, one: Cells) -> None:
-        if room.width() < 24:
-            return
+    def _paint_why(self, painter: QPainter, room: QRectF, one: Cells, faint: str) -> None:
+        """Who asked for it in faint ink, then what came of it."""
         used = font("small")
+        metrics = QFontMetricsF(used)
         painter.setFont(used)
         mode = Qt.TextElideMode.ElideRight
-        text = QFontMetricsF(used).elidedText(plain_line(one.why[:600]), mode, room.width())
-        draw_text(painter, room, text, token("text_soft"))
+        for words, ink in ((one.trigger, faint), (one.why, "text_soft")):
+            if room.width() < 24 or not words:
+                continue
+            text = metrics.elidedText(words, mode, room.width())
+            draw_text(painter, room, text, token(ink))
+            room = room.adjusted(metrics.horizontalAdvance(text) + 10, 0, 0, 0)
 
 
 class JobList(RowList):
@@ -83,5 +89,10 @@ class JobList(RowList):
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(name, margin=12, parent=parent)
-        self.delegate = JobDelegate(1, 12, self)
+        self.delegate: JobDelegate = JobDelegate(1, 12, self)
         self.setItemDelegate(self.delegate)
+
+    def set_margin(self, margin: int) -> None:
+        """Side margin of the rows in px; the text begins 12 px further in."""
+        self.delegate.set_margin(margin)
+        self.viewport().update()

@@ -185,14 +185,29 @@ _TITLES = {
     "eviction.eviction_path": "Folder",
     "eviction.excluded_tool_names": "Never these tools",
     "index_path": "Place of the index",
+    "compaction.keep_tokens_min": "At least, with auto",
+    "compaction.keep_tokens_max": "At most, with auto",
+    "compaction.keep_tokens_ratio": "Share of the window, with auto",
+    "text_percent": "Text size",
+    "follow_review": "Go on in a review",
 }
 _HELP = {
     "agent.name": "Its name, also that of its memory.",
+    "compaction.trigger_tokens": "Compact from this many tokens; auto follows the window.",
     "compaction.truncate_args": "Arguments of old calls are cut before anything is summarised.",
     "compaction.prune": "Old tool output is shortened before anything is summarised.",
-    "memory.policy": "review: nothing. auto_additions: what only adds. auto: everything that "
-    "passes the checks.",
+    "memory.policy": "With Nothing every change waits for your review; Additions lets in what only "
+    "adds a line.",
+    "memory.curator": "A model that is fit for it, or rules that pick your own sentences.",
+    "memory.model": "Only for this workspace; else the one chosen in Models.",
+    "compaction.model": "Only for this workspace; else the one chosen in Models.",
+    "memory.flush_prompt": "Your own words for what is worth keeping.",
+    "memory.consolidation_prompt": "Must hold %d twice: the budget in tokens, then in characters.",
+    "compaction.summary_prompt": "Must hold {messages}, where the old messages go.",
+    "memory.daily_file_retention_days": "Older ones move to the archive, where they stay readable.",
+    "memory.session_retention_days": "Older ones move to the trash with their evicted results.",
 }
+_ORDER = {"memory.policy": ("review", "auto_additions", "auto")}
 # Words of choices; what is missing is made from the value.
 WORDS = {
     "four_part": "Four parts",
@@ -243,7 +258,7 @@ def spec_at(root: Config, path: Path) -> Spec | None:
     return Spec(
         path, title_of(path), tr(said) if said else "", kind,
         "of 1" if meta.get("check") is share else str(meta.get("unit", "")),
-        tuple(meta.get("choices", ())), word,
+        _ORDER.get(".".join(path), tuple(meta.get("choices", ()))), word,
     )  # fmt: skip
 
 

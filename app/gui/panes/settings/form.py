@@ -9,13 +9,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from app.gui.look.theme import theme, token
+from app.gui.panes.settings.contents import Given
 from app.gui.panes.settings.controls import ChoiceControl, control_for
 from app.gui.panes.settings.fields import Spec
 from app.gui.panes.settings.rows import SettingRow
 from app.gui.widgets.labels import T
 
 WIDEST = 760
-Given = tuple[Spec, Any, Any]  # field, value in force, default
 
 
 class Page(QScrollArea):

@@ -7,7 +7,6 @@ in the workspace's `.palimpsest/config.toml`, servers, roles and looks in the pe
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +14,20 @@ from PySide6.QtCore import QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from app.engine.config import Config
-from app.engine.errors import ConfigError, UserError
 from app.engine.events import Changed
 from app.gui.look.text import clock, plural, tr
 from app.gui.look.theme import theme
-from app.gui.panes.settings import fields
+from app.gui.panes.settings import contents
 from app.gui.panes.settings.about import AboutPage
 from app.gui.panes.settings.agents import AgentsPage
+from app.gui.panes.settings.changes import Changes, use_look
 from app.gui.panes.settings.fields import SECTIONS, Section, Spec
-from app.gui.panes.settings.form import Form, Given
+from app.gui.panes.settings.form import Form
 from app.gui.panes.settings.keep import Keeper
 from app.gui.panes.settings.models import ModelsPage
 from app.gui.panes.settings.pictures import MemoryPicture, WindowPicture
+from app.gui.panes.settings.rows import SettingRow
 from app.gui.panes.settings.side import SectionList
-from app.gui.panes.settings.values import rule_broken
 from app.gui.widgets.action import Action
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.dialogs import ask
@@ -53,7 +51,7 @@ class SettingsPane(Pane):
         self.keep = Keeper(lambda: self.desk.engine, desk.person, self._on_saved, self)
         self.section = SECTIONS[0].id
         self.pages: dict[str, QWidget] = {}
-        self._wanted = ""
+        self.changes = Changes(self.keep, self._row, self._show_again)
         self._build()
         self._later = QTimer(self, singleShot=True, interval=SOON)
         self._later.timeout.connect(lambda: self.tasks.latest("refresh", self.refresh()))
@@ -66,7 +64,7 @@ class SettingsPane(Pane):
         self.side = SectionList()
         self.side.chosen.connect(self.show_section)
         self.side.searched.connect(self._on_searched)
-        self.side.file_wanted.connect(lambda: self._show_file(self._config_file()))
+        self.side.file_wanted.connect(self._show_config)
         self.top = PaneHead(margin=32)
         self.sections = Choice(tr("Section"))
         self.sections.addItems([tr(one.title) for one in SECTIONS])
@@ -117,7 +115,7 @@ class SettingsPane(Pane):
         """Read everything again; what is being typed stays."""
         await self.keep.look()
         await self._fill(self.section)
-        self._show_counts()
+        self.side.set_counts(contents.counts(self.keep))
 
     async def open(self, target: Target) -> None:
         """Show a section, or search for a setting."""
@@ -191,14 +189,17 @@ class SettingsPane(Pane):
             )
             return agents
         if section.id == "about":
-            about = AboutPage(self._paths())
+            about = AboutPage(contents.paths(self.desk.person, self._root()))
             about.show_wanted.connect(self._show_file)
             self.top.follow(about)
             return about
         pictures = {"compaction": WindowPicture, "memory": MemoryPicture}
         made = pictures.get(section.id)
         form = Form(
-            tr(section.title), tr(section.sentence), made() if made else None, self._model_choices
+            tr(section.title),
+            tr(section.sentence),
+            made() if made else None,
+            lambda: contents.model_choices(self.keep),
         )
         form.wanted.connect(self._on_wanted if section.id != "look" else self._on_look_wanted)
         self.top.follow(form)
@@ -212,56 +213,15 @@ class SettingsPane(Pane):
         elif isinstance(page, AgentsPage) and self.desk.engine is not None:
             page.follow(await self.desk.engine.ask.agents_md())
         elif isinstance(page, Form) and name == "look":
-            page.show_groups([("", self._look_given())])
+            page.show_groups([("", contents.look(self.keep))])
         elif isinstance(page, Form) and name != FOUND:
-            page.show_groups(self._given(section))
+            page.show_groups(contents.policy(section, self.keep))
             await self._picture(page)
 
     async def _picture(self, form: Form) -> None:
         for picture in form.findChildren(QWidget):
             if isinstance(picture, WindowPicture | MemoryPicture) and self.desk.engine is not None:
                 await picture.look(self.desk.engine.ask)
-
-    def _given(self, section: Section) -> list[tuple[str, list[Given]]]:
-        config, defaults = self.keep.config, self.keep.defaults
-        return [
-            (
-                tr(group.title) if group.title else "",
-                [
-                    (s, fields.value_at(config, s.path), fields.default_at(defaults, s.path))
-                    for s in fields.specs(config, group.paths)
-                ],
-            )
-            for group in section.groups
-        ]
-
-    def _look_given(self) -> list[Given]:
-        values = self.keep.values
-        if values is None:
-            return []
-        look, defaults = values.look, type(values.look).defaults()
-        names = [field.name for field in dataclasses.fields(look)]
-        return [
-            (s, fields.value_at(look, s.path), fields.value_at(defaults, s.path))
-            for s in fields.specs(look, names)
-        ]
-
-    def _show_counts(self) -> None:
-        config, defaults = self.keep.config, self.keep.defaults
-        counts = {one.id: fields.changed_in(one, config, defaults) for one in SECTIONS}
-        counts["look"] = sum(value != default for _, value, default in self._look_given())
-        self.side.set_counts(
-            {
-                name: plural(n, "{n} changed", "{n} changed") if n else ""
-                for name, n in counts.items()
-            }
-        )
-
-    def _model_choices(self) -> list[tuple[Any, str]]:
-        servers = self.keep.values.servers if self.keep.values is not None else {}
-        return [
-            (None, tr("as in Models")), ("builtin", tr("built-in")), *[(n, n) for n in servers],
-        ]  # fmt: skip
 
     # ------------------------------------------------------------------ changing a row
 
@@ -270,101 +230,28 @@ class SettingsPane(Pane):
         return page if isinstance(page, Form) else None
 
     def _on_wanted(self, spec: Spec, value: Any) -> None:
-        self.tasks.start("change", self.change(spec, value))
-
-    async def change(self, spec: Spec, value: Any) -> None:
-        """Store one value of the workspace's policy; a wrong one is told under its row."""
-        form = self._form()
-        row = form.rows.get(spec.id) if form is not None else None
-        root: Config = self.keep.config
-        if spec.kind != "part" and (rule := rule_broken(root, spec, value)):
-            if row is not None:
-                row.show_problem(rule)
-            return
-        try:
-            if spec.kind == "part":
-                on = value is True or isinstance(value, Config)
-                await self.keep.configure(
-                    spec.title, lambda now: fields.switched_part(now, spec.path, on)
-                )
-            else:
-                await self.keep.configure(
-                    spec.title, lambda now: fields.with_value(now, spec.path, value)
-                )
-        except ConfigError as error:
-            if row is not None:
-                row.show_problem(_rule_of(error))
-            return
-        except UserError:
-            if row is not None:
-                row.put(row.value(), fields.default_at(self.keep.defaults, spec.path))
-            raise
-        if row is not None:
-            row.close_prompt()
-        self._show_again()
+        self.tasks.start("change", self.changes.policy(spec, value))
 
     def _on_look_wanted(self, spec: Spec, value: Any) -> None:
-        self.tasks.start("change", self.change_look(spec, value))
+        self.tasks.start("change", self.changes.look(spec, value))
 
-    async def change_look(self, spec: Spec, value: Any) -> None:
-        """Store one value of the look and use it at once."""
-        values, form = self.keep.values, self._form()
-        if values is None:
-            return
-        if rule := rule_broken(values.look, spec, value):
-            if form is not None:
-                form.rows[spec.id].show_problem(rule)
-            return
-        name = spec.path[-1]
-        await self.keep.personal(
-            spec.title,
-            lambda now: dataclasses.replace(now, look=now.look.replace(**{name: value})),
-        )
-        self._use_look()
-        self._show_again()
-
-    def _use_look(self) -> None:
-        look: Any = self.keep.values.look if self.keep.values is not None else None
-        if look is not None:
-            theme().choose(
-                look.scheme, contrast=look.high_contrast, still=look.reduce_motion,
-                zoom=look.text_percent / 100,
-            )  # fmt: skip
+    def _row(self, name: str) -> SettingRow | None:
+        form = self._form()
+        return form.rows.get(name) if form is not None else None
 
     def _show_again(self) -> None:
         self.tasks.latest("fill", self._fill(self.section))
         if self.stack.currentWidget() is self.pages.get(FOUND):
             self._on_searched(self.side.field.text())
-        self._show_counts()
+        self.side.set_counts(contents.counts(self.keep))
 
     def take_defaults(self) -> None:
         """Every row of this section back to its default, as one change."""
         section = self._section(self.section)
         if section.id == "look":
-            self.tasks.start("change", self._default_look())
+            self.tasks.start("change", self.changes.default_look())
         elif section.groups:
-            self.tasks.start("change", self._defaults_of(section))
-
-    async def _defaults_of(self, section: Section) -> None:
-        defaults = self.keep.defaults
-
-        def change(now: Any) -> Any:
-            for group in section.groups:
-                for text in group.paths:
-                    path = tuple(text.split("."))
-                    if fields.spec_at(now, path) is not None:
-                        now = fields.with_value(now, path, fields.value_at(defaults, path))
-            return now
-
-        await self.keep.configure(tr("Defaults for {name}", name=tr(section.title)), change)
-        self._show_again()
-
-    async def _default_look(self) -> None:
-        await self.keep.personal(
-            tr("Defaults"), lambda now: dataclasses.replace(now, look=type(now.look).defaults())
-        )
-        self._use_look()
-        self._show_again()
+            self.tasks.start("change", self.changes.defaults(section))
 
     def undo(self) -> None:
         self.tasks.start("undo", self._undo())
@@ -374,7 +261,7 @@ class SettingsPane(Pane):
         if words:
             self.saved.setText(tr("Taken back: {name}", name=words))
             if self.keep.values is not None:
-                self._use_look()
+                use_look(self.keep)
             await self.refresh()
 
     def _on_saved(self) -> None:
@@ -391,21 +278,15 @@ class SettingsPane(Pane):
             self.show_section(self.section)
             return
         if FOUND not in self.pages:
-            form = Form(tr("Found settings"), models=self._model_choices)
+            form = Form(tr("Found settings"), models=lambda: contents.model_choices(self.keep))
             form.wanted.connect(self._on_wanted)
             self.pages[FOUND] = form
             self.stack.addWidget(form)
-        groups = [
-            (tr(section.title), [one for _, g in self._given(section) for one in g
-                                 if fields.matches(one[0], words)])
-            for section in SECTIONS
-        ]  # fmt: skip
-        found = [(title, given) for title, given in groups if given]
+        found, count = contents.found(self.keep, words)
         page = self.pages[FOUND]
         assert isinstance(page, Form)
         page.show_groups(found)
         self.stack.setCurrentWidget(page)
-        count = sum(len(given) for _, given in found)
         said = plural(count, "{n} setting", "{n} settings") if count else tr("no setting")
         self.top.set_title(tr("Found"), tr("{said} with these words", said=said))
         self.defaults_button.hide()
@@ -467,30 +348,16 @@ class SettingsPane(Pane):
     def _check_servers(self) -> None:
         self._models_page().check_all()
 
-    def _config_file(self) -> str:
-        return str(Path(self._root()) / ".palimpsest" / "config.toml")
+    def _root(self) -> Path | None:
+        engine = self.desk.engine
+        return Path(engine.folder) if engine is not None and hasattr(engine, "folder") else None
 
-    def _root(self) -> str:
-        return str(getattr(self.desk.engine, "folder", "") or self._wanted)
-
-    def _paths(self) -> list[tuple[str, str, str]]:
-        person = self.desk.person
-        out = [
-            (tr("Workspace"), tr("Memory, daily logs, sessions"), self._root()),
-            (tr("Its policy"), tr("What differs from the defaults"), self._config_file()),
-        ]
-        if person is not None:
-            out.append((tr("Your settings"), tr("Servers, roles, look"), person.path))
-        return [one for one in out if one[2]]
+    def _show_config(self) -> None:
+        root = self._root()
+        if root is not None:
+            self._show_file(str(contents.config_file(root)))
 
     def _show_file(self, path: str) -> None:
         """Open the folder of a file in the system's file manager."""
         where = Path(path)
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(where if where.is_dir() else where.parent)))
-
-
-def _rule_of(error: ConfigError) -> str:
-    """The rule in a configuration's own sentence, without the names of classes."""
-    text = str(error)
-    _, found, rest = text.partition(" must ")
-    return f"must {rest.partition(';')[0].rstrip('.')}" if found else text.rstrip(".")

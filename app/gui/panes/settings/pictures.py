@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -46,7 +47,10 @@ class WindowPicture(QWidget):
             self.hide()
             return
         marks = [(kind, view.thresholds.get(kind, 0)) for kind in ("flush", "compact", "limit")]
-        parts = [Part(part.kind, part.tokens, tr(part.kind)) for part in view.parts]
+        parts = [  # neighbours of one kind are one part: a talk is one stretch, not slivers
+            Part(kind, sum(part.tokens for part in same), tr(kind))
+            for kind, same in groupby(view.parts, key=lambda part: part.kind)
+        ]
         self.meter.set_parts(parts, view.window.tokens, marks)
         source = tr(SOURCES.get(str(view.window.source), ""))
         window = number(view.window.tokens)

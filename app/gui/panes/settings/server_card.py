@@ -42,7 +42,6 @@ class ServerCard(Card):
         words.setSpacing(1)
         words.addWidget(T(plain_line(name), "body", weight=600, elide="right"))
         model = server.model or tr("the server's model")
-        line = T(f"{plain_line(model)}, {plain_line(server.url)}", "code", "text_soft")
         line = T(plain_line(server.url), "code", "text_soft", elide="middle")
         words.addWidget(line)
         self.key = T(plain_line(model), "small", "text_faint", elide="right")
@@ -93,7 +92,9 @@ class FitTable(QWidget):
                 old.hide()
                 old.deleteLater()
         for at, title in enumerate((tr("Model"), tr("Loaded window"), tr("Memory work"))):
-            self.grid.addWidget(T(title, "small", "text_soft", weight=500), 0, at)
+            head = T(title, "small", "text_soft", weight=500)
+            head.setMinimumHeight(30)
+            self.grid.addWidget(head, 0, at)
         self.grid.addWidget(Hairline(), 1, 0, 1, 3)
         for n, (model, window, words, tone) in enumerate(rows, 2):
             name = T(model, "body", weight=500, elide="middle")

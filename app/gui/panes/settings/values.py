@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.engine.config import Config, FlushTrigger
-from app.gui.look.text import number, plural, tr
+from app.gui.look.text import locale, number, plural, tr
 from app.gui.panes.settings.fields import Spec, field_at, word_of
 
 
@@ -41,7 +41,7 @@ def parse(spec: Spec, text: str) -> Any:
 
 
 def _whole(text: str) -> int:
-    plain = text.replace(",", "").replace(" ", "").replace("\u202f", "").replace("\xa0", "")
+    plain = "".join(text.replace(locale().groupSeparator(), "").replace(",", "").split())
     try:
         return int(plain)
     except ValueError:
@@ -76,6 +76,8 @@ def text_of(value: Any) -> str:
         return ", ".join(str(v) for v in value)
     if isinstance(value, float):
         return _plain(value)
+    if isinstance(value, int):
+        return number(value)
     return str(value)
 
 
@@ -100,8 +102,6 @@ def shown(spec: Spec, value: Any) -> str:
         return plural(len(value or ()), "{n} tool", "{n} tools")
     if value in (None, "", ()):
         return tr("none")
-    if isinstance(value, int) and not isinstance(value, bool) and value > 9_999:
-        return number(value)
     return text_of(value)
 
 
