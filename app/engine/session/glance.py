@@ -7,7 +7,9 @@ earlier glance gives what looking at the whole log gives.
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -21,11 +23,13 @@ from app.engine.session.text import cut_text
 
 TITLE_LIMIT = 80
 
-Time = str | int | float | None
 
+class Glance(Struct, frozen=True, array_like=True):
+    """Counts over the first `read` bytes of a log; `size` and `mtime` (ns) of the file then.
 
-class Glance(Struct, frozen=True, rename="camel"):
-    """Counts over the first `read` bytes of a log; `size` and `mtime` (ns) of the file then."""
+    `title` is the person's name for the session. A list of ten thousand is read at once: it is
+    stored as an array, in the very types the list needs.
+    """
 
     read: int = 0
     size: int = 0
@@ -33,8 +37,8 @@ class Glance(Struct, frozen=True, rename="camel"):
     seq: int = 0
     title: str = ""
     first_line: str = ""
-    first: Time = None
-    last: Time = None
+    first: datetime | None = None
+    last: datetime | None = None
     entries: int = 0
     bad: int = 0
     messages: int = 0
@@ -55,58 +59,69 @@ def look(path: Path, known: Glance | None = None, stat: os.stat_result | None = 
     size, mtime = stat.st_size, stat.st_mtime_ns
     if known is not None and not known.failed and (known.size, known.mtime) == (size, mtime):
         return known
-    glance = known if known is not None and known.read <= size and not known.failed else Glance()
+    going_on = known is not None and known.read <= size and not known.failed
+    tally = _Tally(known if known is not None and going_on else Glance())
     try:
-        for line in SessionLog(path).read(glance.read, glance.seq):
+        for line in SessionLog(path).read(tally.read, tally.seq):
             if isinstance(line.entry, e.BadLine) and line.entry.torn:
                 break
-            glance = msgspec.structs.replace(
-                _with(glance, line.entry), read=line.end, seq=line.entry.seq
-            )
+            tally.take(line.entry)
+            tally.read, tally.seq = line.end, line.entry.seq
     except Unreadable:
         return Glance(failed=True)
-    return msgspec.structs.replace(glance, size=size, mtime=mtime)
+    return tally.glance(size, mtime)
 
 
-def _with(glance: Glance, entry: e.Entry | e.BadLine) -> Glance:
-    if isinstance(entry, e.BadLine):
-        return msgspec.structs.replace(glance, bad=glance.bad + 1)
-    changes: dict[str, int | str | Time] = {"entries": glance.entries + 1}
-    if entry.when is not None:
-        changes["last"] = entry.timestamp
-        if glance.first is None:
-            changes["first"] = entry.timestamp
-    if isinstance(entry, e.MessageEntry | e.ToolUse):
-        changes |= _spoken(glance, entry)
-    elif isinstance(entry, e.Mark) and entry.title is not None:
-        changes["title"] = entry.title
-    elif isinstance(entry, e.SessionOpen) and entry.parent:
-        changes["parent"] = entry.parent
-    elif isinstance(entry, e.Fork) and entry.parent_session:
-        changes["parent"] = entry.parent_session
-    elif isinstance(entry, e.Compaction):
-        changes["compactions"] = glance.compactions + 1
-    elif isinstance(entry, e.Flush):
-        changes["flushes"] = glance.flushes + 1
-    elif isinstance(entry, e.Eviction):
-        changes["evictions"] = glance.evictions + 1
-    return msgspec.structs.replace(glance, **changes)
+class _Tally:
+    """A glance while its log is being read."""
 
+    def __init__(self, known: Glance) -> None:
+        self.read = known.read
+        self.seq = known.seq
+        self.fields: dict[str, Any] = msgspec.structs.asdict(known)
 
-def _spoken(glance: Glance, entry: e.MessageEntry | e.ToolUse) -> dict[str, int | str | Time]:
-    message_id = owner(entry.id)
-    changes: dict[str, int | str | Time] = {"last_message": message_id}
-    role = role_of(entry.role) if isinstance(entry, e.MessageEntry) else "assistant"
-    if message_id != glance.last_message and role != "tool":
-        changes["messages"] = glance.messages + 1
-    if (
-        isinstance(entry, e.MessageEntry)
-        and role == "user"
-        and not entry.origin
-        and not glance.first_line
-    ):
-        changes["first_line"] = short_title(entry.content or "")
-    return changes
+    def glance(self, size: int, mtime: int) -> Glance:
+        self.fields |= {"read": self.read, "seq": self.seq, "size": size, "mtime": mtime}
+        return Glance(**self.fields)
+
+    def _count(self, name: str) -> None:
+        self.fields[name] += 1
+
+    def take(self, entry: e.Entry | e.BadLine) -> None:
+        if isinstance(entry, e.BadLine):
+            self._count("bad")
+            return
+        self._count("entries")
+        when = entry.when
+        if when is not None:
+            self.fields["last"] = when
+            self.fields["first"] = self.fields["first"] or when
+        if isinstance(entry, e.MessageEntry | e.ToolUse):
+            self._spoken(entry)
+        elif isinstance(entry, e.Mark):
+            if entry.title is not None:
+                self.fields["title"] = short_title(entry.title)
+        elif isinstance(entry, e.SessionOpen):
+            self.fields["parent"] = entry.parent or self.fields["parent"]
+        elif isinstance(entry, e.Fork):
+            self.fields["parent"] = entry.parent_session or self.fields["parent"]
+        elif isinstance(entry, e.Compaction):
+            self._count("compactions")
+        elif isinstance(entry, e.Flush):
+            self._count("flushes")
+        elif isinstance(entry, e.Eviction):
+            self._count("evictions")
+
+    def _spoken(self, entry: e.MessageEntry | e.ToolUse) -> None:
+        message_id = owner(entry.id)
+        role = role_of(entry.role) if isinstance(entry, e.MessageEntry) else "assistant"
+        if message_id != self.fields["last_message"] and role != "tool":
+            self._count("messages")
+        self.fields["last_message"] = message_id
+        if not isinstance(entry, e.MessageEntry) or entry.origin or role != "user":
+            return
+        if not self.fields["first_line"]:
+            self.fields["first_line"] = short_title(entry.content or "")
 
 
 def short_title(text: str) -> str:
@@ -121,22 +136,22 @@ def short_title(text: str) -> str:
 
 def title_of(session_id: str, glance: Glance) -> str:
     """The person's name for a session, else its first line, else one made of its id."""
-    return short_title(glance.title) or glance.first_line or f"Session {session_id}"
+    return glance.title or glance.first_line or f"Session {session_id}"
 
 
 def info_of(session_id: str, glance: Glance, *, trashed: bool = False) -> SessionInfo:
     return SessionInfo(
-        id=session_id,
-        title=title_of(session_id, glance),
-        first=e.parse_time(glance.first),
-        last=e.parse_time(glance.last),
-        entries=glance.entries,
-        messages=glance.messages,
-        bytes=glance.size,
-        compactions=glance.compactions,
-        flushes=glance.flushes,
-        evictions=glance.evictions,
-        parent=glance.parent,
-        trashed=trashed,
-        failed=glance.failed,
+        session_id,
+        title_of(session_id, glance),
+        glance.first,
+        glance.last,
+        glance.entries,
+        glance.messages,
+        glance.size,
+        glance.compactions,
+        glance.flushes,
+        glance.evictions,
+        glance.parent,
+        trashed,
+        glance.failed,
     )

@@ -19,6 +19,7 @@ import msgspec
 
 from app.engine.errors import SessionNotFound, StorageError, Unreadable, WorkspaceBusy
 from app.engine.records import SessionInfo
+from app.engine.session.entries import Entry
 from app.engine.session.glance import Glance, info_of, look, title_of
 from app.engine.session.log import SessionLog
 from app.engine.session.recorder import Kit
@@ -61,7 +62,8 @@ class SessionStore:
         if trashed:
             return self._trashed_list()
         infos = [info_of(i, g) for i, g in self._refresh().items()]
-        return sorted(infos, key=lambda i: (i.last or LONG_AGO, i.id), reverse=True)
+        infos.sort(key=lambda i: (i.last or LONG_AGO, i.id), reverse=True)
+        return infos
 
     def info(self, session_id: str) -> SessionInfo:
         """One session of the list. Raises `SessionNotFound`."""
@@ -76,8 +78,12 @@ class SessionStore:
         known, intact = ({}, False) if stored is None else (stored, True)
         found: dict[str, Glance] = {}
         for session_id, path, stat in self._logs():
+            glance = known.get(session_id)
+            if glance and (glance.size, glance.mtime) == (stat.st_size, stat.st_mtime_ns):
+                found[session_id] = glance
+                continue
             with contextlib.suppress(FileNotFoundError):  # moved away meanwhile
-                found[session_id] = look(path, known.get(session_id), stat)
+                found[session_id] = look(Path(path), glance, stat)
         changed = not intact or found != known
         self._glances = found
         if changed and not self._read_only:
@@ -85,33 +91,28 @@ class SessionStore:
                 self._save(found, gone=known.keys() - found.keys())
         return found
 
-    def _logs(self) -> Iterator[tuple[str, Path, os.stat_result]]:
+    def _logs(self) -> Iterator[tuple[str, str, os.stat_result]]:
+        end = len(LOG_SUFFIX)
         try:
             with os.scandir(self._layout.sessions_dir) as entries:
                 for entry in entries:
-                    session_id = entry.name.removesuffix(LOG_SUFFIX)
-                    if session_id != entry.name and valid_session_id(session_id):
-                        with contextlib.suppress(FileNotFoundError):
-                            yield session_id, Path(entry.path), entry.stat()
+                    name = entry.name
+                    if name.endswith(LOG_SUFFIX) and valid_session_id(name[:-end]):
+                        try:
+                            yield name[:-end], entry.path, entry.stat()
+                        except FileNotFoundError:
+                            continue
         except OSError:
             return
 
     # ------------------------------------------------------------------ sessions.json
 
-    def _read_index(self) -> dict[str, dict[str, Any]] | None:
-        """The `sessions` map; None when the file is missing or not understood."""
-        try:
-            data = msgspec.json.decode(read_bytes(self._layout.sessions_index) or b"")
-        except (msgspec.DecodeError, RecursionError, Unreadable):
-            return None
-        sessions = cast("dict[str, Any]", data).get("sessions") if isinstance(data, dict) else None
-        if not isinstance(sessions, dict):
-            return None
-        pairs = cast("dict[str, Any]", sessions).items()
-        return {k: v for k, v in pairs if isinstance(v, dict)}
-
     def _stored_glances(self) -> dict[str, Glance] | None:
-        index = self._read_index()
+        stored = _bytes_of(self._layout.sessions_index)
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):  # all is well, as a rule
+            rows = _INDEX.decode(stored or b"").sessions
+            return {key: row.palimpsest for key, row in rows.items() if row.palimpsest}
+        index = _sessions_of(stored)
         if index is None:
             return None
         glances: dict[str, Glance] = {}
@@ -123,7 +124,7 @@ class SessionStore:
 
     def _save(self, found: dict[str, Glance], gone: set[str]) -> None:
         with lock(self._layout.lock_file("sessions")):
-            index = self._read_index() or {}
+            index = _sessions_of(_bytes_of(self._layout.sessions_index)) or {}
             for session_id in gone:
                 index.pop(session_id, None)
             for session_id, glance in found.items():
@@ -132,10 +133,10 @@ class SessionStore:
                     **index.get(session_id, {}),
                     "summary": title_of(session_id, glance),
                     "updatedAt": when.isoformat() if when else None,
-                    OURS: msgspec.to_builtins(glance),
+                    OURS: glance,
                 }
             data = msgspec.json.encode({"version": 1, "sessions": index})
-            write_atomic(self._layout.sessions_index, msgspec.json.format(data, indent=1))
+            write_atomic(self._layout.sessions_index, data)
 
     # ------------------------------------------------------------------ one session
 
@@ -197,6 +198,17 @@ class SessionStore:
         if self.exists(session_id):
             raise StorageError(f"There is a session {session_id!r} already.", "Use another id.")
         return Session.restore(state, session_id, self.log(session_id), self._kit_of(session_id))
+
+    def bring(self, session_id: str, entries: Sequence[Entry]) -> None:
+        """Write a whole session that came from elsewhere, all of it or nothing, and close it.
+
+        Raises `StorageError` for an id that is taken, `PathRefused` for one that is none.
+        """
+        if self.exists(session_id):
+            raise StorageError(f"There is a session {session_id!r} already.", "Use another id.")
+        session = Session(session_id, self.log(session_id), self._kit_of(session_id))
+        session.extend(entries)
+        session.close()
 
     def fork(self, parent: Session, session_id: str = "", *, at: str = "") -> Session:
         """A new session that goes on from `parent` (from just after its entry `at`)."""
@@ -262,3 +274,37 @@ class SessionStore:
             with contextlib.suppress(FileNotFoundError):
                 infos.append(info_of(name.removesuffix(LOG_SUFFIX), look(stored), trashed=True))
         return infos
+
+
+# ---------------------------------------------------------------------------- sessions.json
+
+
+class _Row(msgspec.Struct, frozen=True):
+    palimpsest: Glance | None = None
+
+
+class _Index(msgspec.Struct, frozen=True):
+    sessions: dict[str, _Row]
+
+
+_INDEX = msgspec.json.Decoder(_Index)
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    try:
+        return read_bytes(path)
+    except Unreadable:
+        return None
+
+
+def _sessions_of(data: bytes | None) -> dict[str, dict[str, Any]] | None:
+    """The `sessions` map; None when the file is missing or not understood."""
+    try:
+        plain = msgspec.json.decode(data or b"")
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    sessions = cast("dict[str, Any]", plain).get("sessions") if isinstance(plain, dict) else None
+    if not isinstance(sessions, dict):
+        return None
+    pairs = cast("dict[str, Any]", sessions).items()
+    return {k: v for k, v in pairs if isinstance(v, dict)}
