@@ -1,230 +1,69 @@
-"""The program with a face: its window, its engine, and how both begin and end.
+"""The program with a face: how it begins, shows one workspace after another, and ends.
 
-The window is on screen before the engine is imported; the engine opens behind it. One workspace is
-shown at a time; another one gets a window of its own in the first one's place. Closing is bounded:
-replies stop, jobs drain for a moment, the rest is remembered. Nothing here knows what a pane does.
+The window is on screen before loop and engine are imported. Closing is bounded: replies stop, jobs
+drain for a moment, the rest is remembered. Nothing here knows what a pane does.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
-from collections.abc import Callable, Coroutine, Mapping
-from functools import cached_property
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6 import __version_info__ as pyside_version
 from PySide6.QtWidgets import QApplication
 
 from app import places
-from app.engine.errors import UserError
-from app.gui.bridge import EngineSignals, run
-from app.gui.bridge.faults import Faults
-from app.gui.bridge.single import Doorbell, raise_other
+from app.gui.bridge import run
+from app.gui.bridge.crash import CrashFile
+from app.gui.bridge.single import raise_other
 from app.gui.look import icons as look_icons
 from app.gui.look import theme as look_theme
 from app.gui.look import type as look_type
-from app.gui.look.text import tr
-from app.gui.widgets.notices import Act
-from app.gui.widgets.pane import Desk, Pane
-from app.gui.window.main_window import MainWindow
-from app.personal import Personal, run_keys
+from app.showing import CLOSE_WITHIN, Showing, crash_folder, demo_folder
 
 if TYPE_CHECKING:
     import asyncio
 
-    from app.engine.engine import Engine
-
-OpenEngine = Callable[[Path], "Coroutine[object, object, Engine]"]
-
 APP_ID = "palimpsest"
-CLOSE_WITHIN = 2.0  # seconds for jobs; with what surrounds them the program ends within five
+# Seconds after which nothing is waited for any more: all that was said is on disk by then.
+LEAVE_AFTER = 4.6
 
 
-# ---------------------------------------------------------------------------- panes
+def refusal(python: tuple[int, ...], pyside: tuple[int, ...]) -> str:
+    """Why this pair of versions is not started with; "" when it is fine.
 
-
-def factories() -> Mapping[str, Callable[[Desk], Pane]]:
-    """Who makes the pane of each place; its module is imported at the first visit."""
-
-    def made_by(module: str, name: str) -> Callable[[Desk], Pane]:
-        def make(desk: Desk) -> Pane:
-            return getattr(importlib.import_module(f"app.gui.panes.{module}.pane"), name)(desk)
-
-        return make
-
-    return {
-        "chat": made_by("chat", "ChatPane"),
-        "timeline": made_by("timeline", "TimelinePane"),
-        "daily": made_by("daily", "DailyPane"),
-        "memory": made_by("memory", "MemoryPane"),
-        "search": made_by("search", "SearchPane"),
-        "evicted": made_by("evicted", "EvictedPane"),
-        "activity": made_by("activity", "ActivityPane"),
-        "settings": made_by("settings", "SettingsPane"),
-    }
-
-
-# ---------------------------------------------------------------------------- one workspace
-
-
-class Showing:
-    """One workspace in one window, from the first paint to the last byte on disk.
-
-    `ended` is set when the window closes or another workspace is wanted (`wanted`).
+    PySide6 6.12 loses a reference of `None` at every call on Python below 3.12, and the program
+    dies after some thousand of them.
     """
-
-    def __init__(self, folder: Path, *, demo: bool, open_engine: OpenEngine | None = None) -> None:
-        self.folder = folder
-        self.demo = demo
-        self.engine: Engine | None = None
-        self.wanted: Path | None = None
-        self.reset = False
-        self.signals = EngineSignals()
-        self.faults = Faults(self._on_fault)
-        self.desk = Desk(engine=None, signals=self.signals, report=self.faults.report)
-        self.desk.person = Personal()
-        state = places.data_dir() / "window.json"
-        self.window = MainWindow(self.desk, factories(), state)
-        self._open_engine = open_engine or _open
-        self._doorbell: Doorbell | None = None
-        self.window.closing.connect(lambda: self.ended.set())
-        self.window.workspace_wanted.connect(self._on_workspace_wanted)
-        self.window.demo_reset_wanted.connect(self._on_demo_reset)
-
-    @cached_property
-    def ended(self) -> asyncio.Event:
-        import asyncio
-
-        return asyncio.Event()
-
-    @cached_property
-    def opened(self) -> asyncio.Event:
-        """Set when the engine is there."""
-        import asyncio
-
-        return asyncio.Event()
-
-    def show(self) -> None:
-        """Put the window on screen with what a glance at the disk gives."""
-        from app.glance import recent_names, session_titles
-
-        self.window.set_workspace(
-            self.folder.name, str(self.folder), recent_names(self.folder), demo=self.demo
+    if pyside[:2] >= (6, 12) and python[:2] < (3, 12):
+        return (
+            f"PySide6 {pyside[0]}.{pyside[1]} crashes on Python {python[0]}.{python[1]}. "
+            'Install an older one with: pip install "PySide6-Essentials<6.12", '
+            "or use Python 3.12 or newer."
         )
-        self.window.sidebar.set_sessions(session_titles(self.folder))
-        self.window.show()
-
-    async def begin(self) -> None:
-        """Open the engine behind the window; failures become a notice, never an end."""
-        import asyncio
-
-        self.faults.install(asyncio.get_running_loop())
-        self._doorbell = Doorbell(str(self.folder), self.window)
-        self._doorbell.rang.connect(self.window.raise_window)
-        try:
-            if self.demo and not (self.folder / ".palimpsest").is_dir():
-                await self._build_demo()
-            self.engine = await self._open_engine(self.folder)
-        except UserError as error:
-            self._say(str(error), error.remedy)
-            return
-        self.desk.engine = self.engine
-        self.signals.listen(self.engine.events)
-        self.window.start()
-        if self.engine.problem:
-            self._say(self.engine.problem, tr("It is open for reading only."))
-        self.opened.set()
-
-    async def _build_demo(self) -> None:
-        import asyncio
-        import shutil
-        from datetime import datetime
-
-        demo = await asyncio.to_thread(importlib.import_module, "app.demo")
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
-        await demo.build(self.folder, datetime.now().astimezone())
-
-    async def end(self) -> None:
-        """Stop everything in the order that loses nothing."""
-        await self.window.end()
-        if self.engine is not None:
-            await self.engine.close(CLOSE_WITHIN)
-        if self._doorbell is not None:
-            self._doorbell.close()
-        self.faults.remove()
-        self.window.hide()
-        self.window.deleteLater()
-
-    # ------------------------------------------------------------------ what the window asks for
-
-    def _say(self, cause: str, remedy: str) -> None:
-        act = Act(tr("Open another workspace"), lambda: self._on_workspace_wanted(""))
-        self.window.say(cause, remedy, acts=(act,))
-
-    def _on_fault(self, sentence: str, text: str) -> None:
-        self.window.show_fault(sentence, text)
-
-    def _on_workspace_wanted(self, path: str) -> None:
-        if path:
-            self._leave_for(Path(path))
-            return
-        from PySide6.QtWidgets import QFileDialog
-
-        dialog = QFileDialog(self.window, tr("Open a workspace"))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
-        dialog.fileSelected.connect(lambda chosen: self._leave_for(Path(chosen)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-
-    def _leave_for(self, folder: Path) -> None:
-        if folder.resolve() != self.folder.resolve():
-            self.wanted = folder
-            self.ended.set()
-
-    def _on_demo_reset(self) -> None:
-        self.window.tasks.latest("reset", self._reset_demo())
-
-    async def _reset_demo(self) -> None:
-        from app.gui.widgets.dialogs import ask
-
-        answer = await ask(
-            self.window,
-            tr("Make the demo new?"),
-            tr("What was said and kept in the demo goes. Your own workspaces are not touched."),
-            [("", tr("Keep it"), "plain"), ("reset", tr("Make it new"), "danger")],
-        )
-        if answer == "reset":
-            self.reset = True
-            self.wanted = self.folder
-            self.ended.set()
+    return ""
 
 
-async def _open(folder: Path) -> Engine:
-    import asyncio
+def leave_anyway() -> None:
+    """A close is bounded: what still hangs after `LEAVE_AFTER` seconds is left behind.
 
-    startup = await asyncio.to_thread(importlib.import_module, "app.startup")
-    await asyncio.to_thread(importlib.import_module, "app.engine.engine")
-    engine = await startup.open_engine(folder, watch=True, keys=run_keys())
-    if folder != demo_folder():
-        settings = importlib.import_module("app.settings")
-        await asyncio.to_thread(settings.remember_workspace, startup.recent_file(), folder)
-    return engine
+    Every message was written and synced when it was made, so the end loses no more than a kill.
+    """
+    import threading
 
-
-# ---------------------------------------------------------------------------- the program
-
-
-def demo_folder() -> Path:
-    """Where the person's copy of the demo lies."""
-    return places.data_dir() / "demo" / "Greenhouse"
+    timer = threading.Timer(LEAVE_AFTER, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 def open_window(arguments: list[str]) -> int:
     """Open the window on a workspace (the demo without one); the exit code."""
+    if reason := refusal(sys.version_info[:3], pyside_version[:3]):
+        sys.stderr.write(f"{reason}\n")
+        return 1
     given = [a for a in arguments if not a.startswith("-")]
     if len(given) != len(arguments):
         sys.stderr.write(f"There is no option {arguments[0]}. Try palimpsest --help.\n")
@@ -238,8 +77,11 @@ def open_window(arguments: list[str]) -> int:
     if raise_other(str(folder)):
         sys.stderr.write("This workspace is open already; its window is in front now.\n")
         return 0
-    code = run(program(first_paint(folder)))
+    crash = CrashFile(crash_folder())
+    crash.begin()
+    code = run(program(first_paint(folder), leave_anyway))
     app.processEvents()
+    crash.end()
     return code
 
 
@@ -268,8 +110,11 @@ def first_paint(folder: Path) -> Showing:
     return showing
 
 
-async def program(showing: Showing) -> int:
-    """Show workspaces until a window is closed without another one being wanted."""
+async def program(showing: Showing, leaving: Callable[[], None] = lambda: None) -> int:
+    """Show workspaces until a window is closed without another one being wanted.
+
+    `leaving` is called when the last window closes, before anything is waited for.
+    """
     import asyncio
     import shutil
 
@@ -277,6 +122,8 @@ async def program(showing: Showing) -> int:
         beginning = asyncio.create_task(showing.begin())
         beginning.add_done_callback(lambda task, s=showing: _told(task, s))
         await showing.ended.wait()
+        if showing.wanted is None:
+            leaving()
         await asyncio.wait([beginning], timeout=CLOSE_WITHIN)
         beginning.cancel()
         await showing.end()

@@ -61,6 +61,11 @@ class Engine:
         """The workspace's folder."""
         return self._rooms.layout.root
 
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing of the workspace may be changed (`problem` says why)."""
+        return self._rooms.read_only
+
     # ------------------------------------------------------------------ life
 
     @staticmethod

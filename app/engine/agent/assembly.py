@@ -53,6 +53,7 @@ async def surroundings(
     sources = await load_sources(
         parts.layout, parts.writer, config.injection.additional_context_files
     )
+    parts.tell(sources.problems, live.id)
     tools = parts.toolbox.specs if endpoint.supports_tools else ()
     situation = Situation(
         agent=switches.name,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.engine.agent.live import LiveSession
 from app.engine.agent.tools import Toolbox
 from app.engine.config import EngineConfig
+from app.engine.context.sources import remedy_for
 from app.engine.context.tokens import Counter
 from app.engine.context.window import eviction_for
-from app.engine.events import Bus
+from app.engine.events import Activity, Bus
 from app.engine.llm.endpoint import Endpoint
 from app.engine.llm.roles import Endpoints
 from app.engine.records import Query, SearchResult, Window
@@ -43,6 +44,16 @@ class AgentParts:
     flush_now: Callable[[LiveSession, str], Awaitable[object]]
     clock: Callable[[], datetime]
     new_id: Callable[[str], str]
+    told: set[str] = field(default_factory=set[str])  # troubles that people know of already
+
+    def tell(self, troubles: Sequence[str], session_id: str = "") -> None:
+        """Say once per cause what could not be used; one that is mended may be said again."""
+        for trouble in troubles:
+            if trouble not in self.told:
+                remedy = remedy_for(trouble)
+                said = Activity("error", "failed", session_id, reason=trouble, remedy=remedy)
+                self.bus.publish(said)
+        self.told = set(troubles)
 
     def chat(self) -> Endpoint:
         """The endpoint that answers. Raises `ConfigError` when its name is not configured."""

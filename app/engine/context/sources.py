@@ -20,6 +20,14 @@ from app.engine.workspace.layout import Layout
 from app.engine.workspace.memory_file import MemoryWriter
 
 KNOWLEDGE_PATHS = 1_000
+NO_AGENTS = "There is no AGENTS.md in this workspace."  # section 2: a missing one only warns
+
+
+def remedy_for(problem: str) -> str:
+    """What a person can do about one of the problems of `Sources`."""
+    if problem == NO_AGENTS:
+        return "The agent works without it; write one in the settings to say who it is."
+    return Unreadable.remedy
 
 
 async def load_sources(
@@ -45,7 +53,7 @@ def read_sources(layout: Layout, writer: MemoryWriter, additional: Sequence[str]
             problems.append(str(error))
     agents = _text(layout, "AGENTS.md", problems)
     if agents is None:
-        problems.append("There is no AGENTS.md in this workspace.")
+        problems.append(NO_AGENTS)
     extras = [(path, _text(layout, path, problems)) for path in additional]
     return Sources(
         agents=agents or "",

@@ -22,7 +22,7 @@ Told = Callable[[str, str], None]
 
 
 class Faults:
-    """Catches unhandled errors of the main thread, other threads and the loop.
+    """Catches unhandled errors of the main thread, other threads, finalizers and the loop.
 
     `told(sentence, text)` is called on the loop's thread. The same error is told once.
     """
@@ -31,19 +31,20 @@ class Faults:
         self._told = told
         self._seen: set[str] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._old: tuple[Any, Any] | None = None
+        self._old: tuple[Any, Any, Any] | None = None
 
     def install(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        self._old = (sys.excepthook, threading.excepthook)
+        self._old = (sys.excepthook, threading.excepthook, sys.unraisablehook)
         sys.excepthook = self._on_error
         threading.excepthook = lambda args: self._from_thread(args.exc_value)
+        sys.unraisablehook = lambda args: self._from_thread(args.exc_value)
         if loop is not None:
             self._loop = loop
             loop.set_exception_handler(self._on_loop)
 
     def remove(self) -> None:
         if self._old is not None:
-            sys.excepthook, threading.excepthook = self._old
+            sys.excepthook, threading.excepthook, sys.unraisablehook = self._old
             self._old = None
         if self._loop is not None:
             self._loop.set_exception_handler(None)

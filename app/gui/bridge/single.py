@@ -54,17 +54,16 @@ class Doorbell(QObject):
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._on_connection)
+        self.second = False  # somebody else answers for this workspace
         name = name_for(workspace)
-        if not self._server.listen(name) and not raise_other(workspace):
-            QLocalServer.removeServer(name)  # left by a window that crashed
-            self._server.listen(name)
+        if not self._server.listen(name):
+            self.second = raise_other(workspace)
+            if not self.second:
+                QLocalServer.removeServer(name)  # left by a window that crashed
+                self._server.listen(name)
 
     def close(self) -> None:
         self._server.close()
-
-    def listens(self) -> bool:
-        """Whether second starts reach this window (another one may have the workspace)."""
-        return self._server.isListening()
 
     def _on_connection(self) -> None:
         socket = self._server.nextPendingConnection()

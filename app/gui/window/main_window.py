@@ -60,6 +60,7 @@ class MainWindow(QWidget):
         self._factories = factories
         self._panes: dict[str, Pane] = {}
         self._place = ""
+        self._first: Target | None = None  # asked for before the engine was open
         self._session = self.state.session_id
         self._sessions: list[SessionInfo] = []
         self._workspaces: Sequence[tuple[str, str]] = ()
@@ -117,6 +118,7 @@ class MainWindow(QWidget):
     def start(self, target: Target | None = None) -> None:
         """The engine is open: look at it, and show `target` (default: where one was)."""
         self.pulse.start()
+        target = target or self._first
         if target is None:
             place = self.state.place if self.state.place in self._factories else "chat"
             target = Target(place, session_id=self._session if place == "chat" else "")
@@ -124,11 +126,11 @@ class MainWindow(QWidget):
 
     async def end(self) -> None:
         """Stop everything that the window and its panes run; before the engine is closed."""
+        from asyncio import gather
+
         self.desk.signals.stop()
-        for pane in self._panes.values():
-            await pane.tasks.end()
-        await self.pulse.tasks.end()
-        await self.tasks.end()
+        owners = [*(pane.tasks for pane in self._panes.values()), self.pulse.tasks, self.tasks]
+        await gather(*(owner.end() for owner in owners))
 
     def set_workspace(
         self, name: str, path: str, recent: Sequence[tuple[str, str]] = (), *, demo: bool = False
@@ -193,7 +195,14 @@ class MainWindow(QWidget):
         self.catalogue.add(pane.actions())
 
     def show_target(self, target: Target) -> None:
-        """Bring a place to the front and let it show what `target` names."""
+        """Bring a place to the front and let it show what `target` names.
+
+        Before the engine is open it is only noted, and shown as soon as that is so.
+        """
+        if self.desk.engine is None:
+            self._first = target
+            self.sidebar.set_place(target.place)
+            return
         self.places.visit(target)
         self._show(target)
 
@@ -318,6 +327,9 @@ class MainWindow(QWidget):
 
     async def undo_memory(self) -> None:
         """Take the newest version of MEMORY.md back."""
+        if self.desk.engine is None:
+            self.undo_bar.show_act(tr("The workspace is not open yet."), tone="info")
+            return
         done = await self.desk.engine.do.undo(initiator=self)
         show = Act(tr("Show"), lambda: self.show_target(Target("memory")))
         self.undo_bar.show_act(tr("Undone: version {n} written", n=done.version), (show,))
