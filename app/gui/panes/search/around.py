@@ -94,6 +94,12 @@ def _gone() -> str:
     return tr("This line is no longer as it was found.")
 
 
+def _item(text: str) -> str:
+    """A line of a list as it is read: without its bullet."""
+    bare = text.lstrip()
+    return flat(_cut(bare[2:] if bare[:2] in ("- ", "* ", "+ ") else text))
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
@@ -104,15 +110,18 @@ async def _memory(ask: Any, hit: Hit) -> Place:
     at = hit.line - 1
     there = 0 <= at < len(texts) and _same(hit.text, texts[at])
     first = max(at - AROUND, 0)
+    near = [(n, text) for n, text in enumerate(texts, 1) if first < n <= at + AROUND + 1]
+    near = [(n, text) for n, text in near if text.strip() or n == hit.line]
     lines = tuple(
-        PageLine(str(first + i + 1), flat(_cut(text)), head=text.startswith("#"))
-        for i, text in enumerate(texts[first : at + AROUND + 1])
+        PageLine(str(n), text.strip("# ") if text[:1] == "#" else _item(text), text[:1] == "#")
+        for n, text in near
     )
+    here = next((i for i, (n, _) in enumerate(near) if n == hit.line), -1)
     ways: tuple[Way, ...] = ()
     if there:
         ways = await _sources(ask, hit.line)
     details = tr("version {n}", n=view.version) if view.version else ""
-    return Place("MEMORY.md", details, lines, at - first, ways, "" if there else _gone())
+    return Place("MEMORY.md", details, lines, here, ways, "" if there else _gone())
 
 
 async def _sources(ask: Any, line: int) -> tuple[Way, ...]:
@@ -146,7 +155,7 @@ async def _daily(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -
         for line in one.lines:
             if line.line <= hit.line:
                 at, section, found = len(lines), one, line
-            lines.append(PageLine(str(line.line), flat(_cut(line.text))))
+            lines.append(PageLine(str(line.line), _item(line.text)))
     first = max(at - AROUND, 0)
     there = found is not None and found.line == hit.line and _same(hit.text, found.text)
     details, ways = "", []
@@ -183,6 +192,7 @@ async def _session(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime)
     items: list[TranscriptItem] = await ask.transcript(
         hit.session_id, before=hit.line + ITEMS + 1, limit=2 * ITEMS + 1
     )
+    items = [item for item in items if item.text.strip() or item.kind == "tool"]
     at = _at(items, hit)
     lines = tuple(
         PageLine(_speaker(item), _said(item, hit if i == at else None))

@@ -171,7 +171,7 @@ def index_words(state: IndexState) -> tuple[str, bool]:
     return state.note or tr("The index catches up with changed files"), False
 
 
-def foot_words(found: Answer, shown: int) -> str:
+def foot_words(found: Answer) -> str:
     """The mode that answered, the order, how many hits and how long it took."""
     result, asked = found.result, found.asked
     modes = {

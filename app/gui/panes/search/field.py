@@ -14,7 +14,7 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.gui.look.text import preview, tr
-from app.gui.panes.search.filters import Filter, joined, split
+from app.gui.panes.search.filters import Filter, joined, split, without_unfinished
 from app.gui.widgets.buttons import Chip, IconButton
 from app.gui.widgets.fields import Field
 from app.gui.widgets.labels import plain_tip
@@ -62,6 +62,10 @@ class SearchField(Field):
     def query(self) -> str:
         """The whole query as text, filters first."""
         return joined(self._filters, self.text())
+
+    def query_to_ask(self) -> str:
+        """The query without a filter that is still being typed at its end."""
+        return joined(self._filters, without_unfinished(self.text()))
 
     def filters(self) -> list[Filter]:
         return list(self._filters)
@@ -149,7 +153,7 @@ class SearchField(Field):
         self._wide = x - BEGIN
         self._dress()
         right = self.width() - 8
-        for button in (self.clear_button, self.add):
+        for button in (self.add, self.clear_button):
             right -= button.width()
             button.move(right, middle - button.height() // 2)
 

@@ -136,6 +136,14 @@ def unfinished(text: str) -> tuple[int, str, str] | None:
     return found.start(), f"{found[1]}{found[2].lower()}", found[3]
 
 
+def without_unfinished(text: str) -> str:
+    """`text` without a filter at its end that cannot be one yet; `role:us` is typed, not meant."""
+    begun = unfinished(text)
+    if begun is None or understood(begun[1], begun[2]):
+        return text
+    return text[: begun[0]]
+
+
 def completions(field: str, begun: str, known: Known, most: int = 8) -> list[tuple[str, str]]:
     """(value, what it means) that may stand behind `field:`, best first."""
     name = field.removeprefix("-")

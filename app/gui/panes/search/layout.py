@@ -122,7 +122,7 @@ class SearchParts:
     def show_part(self, part: QWidget) -> None:
         self.stack.setCurrentWidget(part)
         if part is not self.split:
-            self.list.hits.set_entries([], {}, self._pane.desk.now(), more=False)
+            self.list.hits.set_entries([], {}, self._pane.desk.now())
             self._alone = False
         self.fold(preview_alone=self._alone)
 

@@ -22,7 +22,7 @@ from PySide6.QtCore import (
 )
 
 from app.engine.records import LAYERS, Hit, Layer
-from app.gui.look.text import day, moment, number, plain_line, preview, sentence, tr
+from app.gui.look.text import clock, day, moment, number, plain_line, preview, sentence, tr
 
 ENTRY = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
@@ -96,8 +96,8 @@ def flat(text: str) -> str:
     return text.translate(_ONE_FOR_ONE)
 
 
-def shown(found: Found, titles: Mapping[str, str], now: datetime) -> Shown:
-    """A hit in words. `titles` are session titles by id."""
+def shown(found: Found, titles: Mapping[str, str], now: datetime, *, by_day: bool = False) -> Shown:
+    """A hit in words. `titles` are session titles by id; `by_day`: the day stands in the head."""
     hit = found.hit
     text, spans = flat(hit.text), [(s.start, s.end) for s in hit.spans]
     bare = text.lstrip(" -*+#>\u200b")
@@ -107,7 +107,9 @@ def shown(found: Found, titles: Mapping[str, str], now: datetime) -> Shown:
     icon = _ICONS.get(hit.layer, "file-text")
     if hit.layer == "sessions" and (hit.tool or hit.role == "tool"):
         icon = "terminal"
-    time = "" if hit.layer == "memory" else moment(hit.when, now) if hit.when else ""
+    time = ""
+    if hit.when and hit.layer != "memory":
+        time = clock(hit.when) if by_day or hit.layer == "daily" else moment(hit.when, now)
     if found.also:
         places = list(dict.fromkeys(tr(LAYER_WORDS[a.layer]).lower() for a in found.also))
         also = tr("also in {places}", places=tr(" and ").join(places))
@@ -222,14 +224,16 @@ class HitModel(QAbstractListModel):
         self._now = datetime.now().astimezone()
         self._more = False
         self._asked = False
+        self._by_day = False
 
     def set_entries(
-        self, entries: Sequence[Entry], titles: Mapping[str, str], now: datetime, *, more: bool
-    ) -> None:
+        self, entries: Sequence[Entry], titles: Mapping[str, str], now: datetime, *,
+        more: bool = False, by_day: bool = False,
+    ) -> None:  # fmt: skip
         """Show these instead."""
         self.beginResetModel()
         self._entries = list(entries)
-        self._titles, self._now = titles, now
+        self._titles, self._now, self._by_day = titles, now, by_day
         self._more, self._asked = more, False
         self.endResetModel()
 
@@ -260,7 +264,7 @@ class HitModel(QAbstractListModel):
         )  # fmt: skip
 
     def words(self, found: Found) -> Shown:
-        return shown(found, self._titles, self._now)
+        return shown(found, self._titles, self._now, by_day=self._by_day)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._entries)

@@ -16,16 +16,14 @@ from PySide6.QtWidgets import QWidget
 from app.engine.events import Changed
 from app.engine.records import Hit
 from app.gui.look.text import tr
-from app.gui.panes.search.around import Way, look, target_of
+from app.gui.panes.search.around import target_of
 from app.gui.panes.search.asking import (
     FIRST,
-    GROWTH,
     Answer,
     Asked,
     Out,
     answer,
     crowded_out,
-    foot_words,
     index_words,
     reason_head,
     ways_out,
@@ -35,15 +33,9 @@ from app.gui.panes.search.filters import Known
 from app.gui.panes.search.layout import MODES, SearchParts
 from app.gui.panes.search.model import (
     LAYER_WORDS,
-    Found,
-    Head,
-    by_day,
-    by_layer,
-    days_together,
     flat,
-    hit_key,
-    place_words,
 )
+from app.gui.panes.search.results import Results
 from app.gui.panes.search.start import Remembered
 from app.gui.widgets.action import Action
 from app.gui.widgets.pane import Desk, Pane, Target
@@ -62,14 +54,13 @@ class SearchPane(Pane):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.head.hide()
-        self._answer: Answer | None = None
-        self._titles: dict[str, str] = {}
         self._remembered = Remembered(desk.kept)
         self._stale = False
         self._left_for_hit = False
         self._to_list = False
         self.parts = SearchParts(self, self._remembered)
         self.field, self.list, self.preview = self.parts.field, self.parts.list, self.parts.preview
+        self.results = Results(desk, self.parts, self.tasks)
         mode = desk.kept.get("search.mode", "auto")
         self._asked = Asked(
             "", mode if mode in MODES else "auto",
@@ -92,11 +83,11 @@ class SearchPane(Pane):
         parts.tabs.chosen.connect(self.set_layer)
         parts.tabs.order_turned.connect(self.turn_order)
         parts.tabs.grouping_turned.connect(self.turn_grouping)
-        self.list.chosen.connect(self._on_chosen)
+        self.list.chosen.connect(lambda _: self.results.show_preview())
         self.list.opened.connect(self._on_enter_in_list)
         self.list.more_in.connect(self.set_layer)
         self.list.left.connect(self.field.setFocus)
-        self.list.hits.more_wanted.connect(lambda: self.tasks.latest("more", self._more()))
+        self.list.hits.more_wanted.connect(lambda: self.tasks.latest("more", self.results.more()))
         self.preview.opened.connect(self.open_hit)
         self.preview.left.connect(self.back_to_list)
         self.preview.way_wanted.connect(self._leave_for)
@@ -126,17 +117,17 @@ class SearchPane(Pane):
         """What filters can be completed with."""
         ask = self.desk.engine.ask
         sessions = await ask.sessions()
-        self._titles = {info.id: info.title for info in sessions}
+        self.results.titles = {info.id: info.title for info in sessions}
         days = await ask.days()
         tools = [info.tool for info in await ask.evicted()]
-        tools += [hit.tool for hit in (self._answer.hits if self._answer else ())]
+        tools += [hit.tool for hit in (self.results.answer.hits if self.results.answer else ())]
         self.parts.suggest.known = Known(
             tools=tuple(sorted({tool for tool in tools if tool})),
-            sessions=self._titles,
+            sessions=self.results.titles,
             days=tuple(info.day for info in days if info.day is not None),
             today=self.desk.now().astimezone().date(),
         )
-        self.field.name_sessions(self._titles)
+        self.field.name_sessions(self.results.titles)
 
     def focus_parts(self) -> list[QWidget]:
         parts: list[QWidget] = [self.field]
@@ -202,7 +193,10 @@ class SearchPane(Pane):
 
     def _ask_soon(self, pause: float) -> None:
         self._left_for_hit = False
-        self._asked = replace(self._asked, text=self.field.query())
+        text = self.field.query_to_ask()
+        if not text and self.field.query() and self._asked.text:
+            return  # a filter is being typed: what is shown stays
+        self._asked = replace(self._asked, text=text)
         self.tasks.cancel("more")
         if not self._asked.text:
             self.tasks.cancel("search")
@@ -218,86 +212,35 @@ class SearchPane(Pane):
         ask, asked = self.desk.engine.ask, self._asked
         if self.parts.meaning.isVisible():
             await self._say_meaning()
-        limit = max(self._answer.limit, FIRST) if keep and self._answer else FIRST
+        limit = max(self.results.answer.limit, FIRST) if keep and self.results.answer else FIRST
         found = await answer(ask, asked, limit)
         self._stale = False
         if not found.hits:
             await self._show_none(found)
             return
-        self._show_hits(found, keep=keep)
+        self.results.show(found, keep=keep)
         if asked.layer == "all" and asked.grouping == "layer":
             fuller = await crowded_out(ask, found)
             if len(fuller.hits) > len(found.hits):
-                self._show_hits(fuller, keep=True)
+                self.results.show(fuller, keep=True)
         self.tasks.latest("recent", self._remember_later(asked.text))
 
     async def _remember_later(self, text: str) -> None:
         await asyncio.sleep(SETTLED)
         self._remembered.used(text)
 
-    async def _more(self) -> None:
-        """The list came to its end: ask for more of the same."""
-        before = self._answer
-        if before is None or not before.more:
-            return
-        found = await answer(self.desk.engine.ask, before.asked, before.limit * GROWTH)
-        known = {hit_key(hit) for hit in before.hits}
-        fresh = [hit for hit in found.hits if hit_key(hit) not in known]
-        self._answer = found
-        if found.asked.grouping == "day" and not found.asked.newest:
-            self._show_hits(found, keep=True)
-            return
-        last = next((e.key for e in reversed(self.list.hits.entries()) if isinstance(e, Head)), "")
-        day = found.asked.grouping == "day"
-        entries = by_day(fresh, self.desk.now(), last) if day else [Found(hit) for hit in fresh]
-        self.list.hits.add(entries, more=found.more)
-        self.list.settle()
-        self.parts.say(foot_words(found, self.list.hits.rowCount()), self._index_note())
-
     # ------------------------------------------------------------------ what is shown
 
     def _show_start(self) -> None:
-        self._answer = None
+        self.results.answer = None
         self.parts.tabs.set_counts(None)
         self.parts.start.refresh()
         self.parts.show_part(self.parts.start)
         self.parts.meaning.hide()
         self.parts.say("", "")
 
-    def _show_hits(self, found: Answer, *, keep: bool) -> None:
-        chosen = self.list.current()
-        key = hit_key(chosen.hit) if keep and chosen is not None else ""
-        at = self.list.verticalScrollBar().value()
-        self._answer = found
-        asked, hits, now = found.asked, found.hits, self.desk.now()
-        if asked.grouping == "day":
-            ordered = hits if asked.newest else days_together(hits)
-            entries, more = by_day(ordered, now), found.more
-        elif asked.layer == "all":
-            entries, more = by_layer(hits, found.counts), False
-        else:
-            entries, more = by_layer(hits, found.counts, 0), found.more
-        self.parts.show_part(self.parts.split)
-        self.list.hits.set_entries(entries, self._titles, now, more=more)
-        self.list.settle()
-        self.parts.tabs.set_counts(found.counts)
-        self.parts.say(foot_words(found, len(hits)), self._index_note())
-        row = self.list.hits.row_of(key) if key else -1
-        if row >= 0:
-            self.list.choose(row, quiet=True)
-            self.list.doItemsLayout()
-            self.list.verticalScrollBar().setValue(at)
-        else:
-            self.list.scrollToTop()
-            self.list.choose(self.list.hits.first(), quiet=True)
-        self.list.lively = True
-        self._show_preview()
-
-    def _index_note(self) -> str:
-        return self._answer.result.reason if self._answer else ""
-
     async def _show_none(self, found: Answer) -> None:
-        self._answer = found
+        self.results.answer = found
         filters, none = self.field.filters(), self.parts.none
         self.parts.tabs.set_counts(found.counts)
         reason = found.result.reason
@@ -309,26 +252,6 @@ class SearchPane(Pane):
         none.set_ways(
             await ways_out(self.desk.engine.ask, found.asked, filters, self.field.text().strip())
         )
-
-    def _show_preview(self) -> None:
-        found = self.list.current()
-        if found is None:
-            self.preview.clear()
-            return
-        self.tasks.latest("preview", self._load_preview(found))
-
-    async def _load_preview(self, found: Found) -> None:
-        await asyncio.sleep(0.03)  # walking on should not read every place it passes
-        now = self.desk.now()
-        place = await look(self.desk.engine.ask, found.hit, self._titles, now)
-        also = tuple(
-            Way(tr("Also in"), "copy", place_words(hit, self._titles, now), target_of(hit, ""))
-            for hit in found.also
-        )
-        if also:
-            place = replace(place, ways=(*place.ways, *also[:3]))
-        pieces = [found.hit.text[s.start : s.end] for s in found.hit.spans]
-        self.preview.show_place(place, self.field.text().strip(), pieces)
 
     # ------------------------------------------------------------------ walking and opening
 
@@ -347,14 +270,14 @@ class SearchPane(Pane):
             self.parts.start.list.step(1)
 
     def _on_entered(self) -> None:
-        fresh = self._answer is not None and self._answer.asked.text == self.field.query()
+        fresh = (
+            self.results.answer is not None
+            and self.results.answer.asked.text == self.field.query_to_ask()
+        )
         if self.parts.shows_hits() and fresh:
             self._on_enter_in_list(self.list.current())
         else:
             self._ask_soon(0.0)
-
-    def _on_chosen(self, _: Found) -> None:
-        self._show_preview()
 
     def _on_enter_in_list(self, _: object) -> None:
         """Enter opens the place; in a narrow window the preview comes first."""

@@ -38,28 +38,27 @@ MOST_NEEDLES = 24
 MOST_MARKS = 2_000
 
 
-def needles(query: str, also: Sequence[str] = ()) -> list[str]:
-    """What to mark in a page: the words and phrases of `query`, and `also`."""
+def needles(query: str) -> list[str]:
+    """The words and phrases of `query` that are to be marked."""
     out: list[str] = []
     for phrase, word in re.findall(r'"([^"]*)"?|(\S+)', query):
         bare = (phrase or word).strip("*\"'“”,.;:!?()[]{}<>，。；：！？（）")
         if bare and bare != "OR" and not word.startswith("-"):
             out.append(bare)
-    out += [one for one in also if one.strip()]
-    return list(dict.fromkeys(one.casefold() for one in out))[:MOST_NEEDLES]
+    return out
 
 
-def marks(text: str, wanted: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Where any of `wanted` stands in `text`, longest first where they overlap."""
-    if not wanted:
+def marks(text: str, wanted: Sequence[str], *, anywhere: bool) -> tuple[tuple[int, int], ...]:
+    """Where any of `wanted` stands in `text`, longest first where they overlap.
+
+    Latin words begin at the beginning of a word, unless `anywhere`.
+    """
+    longest = sorted({one.casefold() for one in wanted if one.strip()}, key=len, reverse=True)
+    if not longest:
         return ()
-    longest = sorted(wanted, key=len, reverse=True)
-    # One letter is found only where it is a word of its own, unless it is not Latin.
-    parts = [
-        rf"(?<!\w){re.escape(one)}(?!\w)" if len(one) < 2 and one.isascii() else re.escape(one)
-        for one in longest
-    ]
-    pattern = re.compile("|".join(parts), re.IGNORECASE)
+    begins = "" if anywhere else r"(?<![A-Za-z0-9])"
+    parts = [(begins if one[0].isascii() else "") + re.escape(one) for one in longest]
+    pattern = re.compile("|".join(parts[: 2 * MOST_NEEDLES]), re.IGNORECASE)
     return tuple(m.span() for m in pattern.finditer(text) if m.end() > m.start())
 
 
@@ -72,10 +71,14 @@ class PageModel(QAbstractListModel):
         self.marks: list[tuple[tuple[int, int], ...]] = []
         self.at = -1
 
-    def show(self, lines: tuple[PageLine, ...], at: int, wanted: Sequence[str]) -> None:
+    def show(
+        self, lines: tuple[PageLine, ...], at: int, wanted: Sequence[str], *, anywhere: bool
+    ) -> None:
         self.beginResetModel()
         self.lines, self.at = lines, at
-        self.marks = [() if one.head else marks(one.text, wanted) for one in lines]
+        self.marks = [
+            () if one.head else marks(one.text, wanted, anywhere=anywhere) for one in lines
+        ]
         self.endResetModel()
 
     def places(self) -> list[tuple[int, int]]:
@@ -223,7 +226,7 @@ class Preview(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._also: list[str] = []
+        self._wanted: list[str] | None = None
         self._place: Place | None = None
         self.ways: tuple[Way, ...] = ()
         self.title = T("", "head", elide="right")
@@ -286,9 +289,9 @@ class Preview(QWidget):
         if not there:
             self._set_ways(())
 
-    def show_place(self, place: Place, find: str, also: list[str]) -> None:
-        """Show `place`; `find` goes into the find field, `also` is marked as well."""
-        self._place, self._also = place, also
+    def show_place(self, place: Place, find: str, wanted: list[str]) -> None:
+        """Show `place` with `wanted` marked; `find`, the words as typed, stands in the field."""
+        self._place, self._wanted = place, wanted
         self.title.setText(place.title)
         self.details.setText(place.details)
         self.note.setText(place.note)
@@ -301,15 +304,16 @@ class Preview(QWidget):
         self._mark()
 
     def _on_needle(self, _: str) -> None:
-        self._also = []
+        self._wanted = None
         self._mark()
 
     def _mark(self) -> None:
         if self._place is None:
             return
-        wanted = needles(self.field.text(), self._also)
+        typed = self._wanted is None
+        wanted = [self.field.text()] if self._wanted is None else self._wanted
         model = self.view.model_
-        model.show(self._place.lines, self._place.at, wanted)
+        model.show(self._place.lines, self._place.at, wanted, anywhere=typed)
         self.view.fit_gutter()
         own = [p for p in model.places() if p[0] >= self._place.at]
         self.view.current = own[0] if own else None
@@ -338,7 +342,7 @@ class Preview(QWidget):
 
     def _say(self) -> None:
         at, all_ = self.count()
-        if not self.field.text() and not self._also:
+        if not self.field.text() and not self._wanted:
             self.field.set_unit("")
         elif not all_:
             self.field.set_unit(tr("no hits"))

@@ -90,20 +90,25 @@ class StartPart(QWidget):
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 22, 0, 10)
         box.setSpacing(0)
+        self._samples = QWidget()
+        samples = QVBoxLayout(self._samples)
+        samples.setContentsMargins(0, 6, 0, 0)
+        samples.setSpacing(6)
         words = QVBoxLayout()
         words.setContentsMargins(24, 0, 24, 14)
         words.setSpacing(6)
         words.addWidget(self.head)
         words.addWidget(self.sentence)
-        words.addSpacing(6)
+        words.addWidget(self._samples)
         for sample, means in (
             ("role:user", tr("only what you said; also tool: day: session: in: has:")),
             ('"…"', tr("these words side by side")),
             ("-word", tr("without that word")),
         ):
-            words.addLayout(_sample(sample, means))
+            samples.addLayout(_sample(sample, means))
         box.addLayout(words)
-        box.addWidget(self.list, 1)
+        box.addWidget(self.list, 1_000)
+        box.addStretch(1)
         foot = QHBoxLayout()
         foot.setContentsMargins(22, 4, 24, 0)
         foot.addWidget(self.forget)
@@ -133,6 +138,7 @@ class StartPart(QWidget):
             tr("One field over everything the agent ever knew") if words else tr("Search again")
         )
         self.sentence.setVisible(words)
+        self._samples.setVisible(words)
 
     def _erase(self, row: Row) -> None:
         self._remembered.forget(row.data)

@@ -72,10 +72,10 @@ class Suggestions(QWidget):
         if self.list.current_row() is None:
             self.list.select(rows[0].id, quiet=True)
         place = self._field.mapTo(self._over, QPoint(BEGIN - 12, self._field.height()))
-        high = (row_height(34) + 1) * len(rows) + 8
+        high = (row_height(34) + 1) * len(rows)
         room = self._over.height() - place.y() - 12
         self.setGeometry(place.x() - SHADE, place.y() - 8, 420 + 2 * SHADE,
-                         min(high, room) + 2 * SHADE)  # fmt: skip
+                         min(high, room) + 2 * SHADE - 8)  # fmt: skip
         self.show()
         self.raise_()
 
