@@ -29,6 +29,7 @@ TEXT_AT = 42  # px from a card's edge to its text
 STATE_WIDTH = 98  # px of the state column with its icon
 HEADS, GAP, EDGE = 42, 10, 8  # px: a card's head, between cards, below a card's last line
 KEPT = 600
+MOST_LINES = 12  # of one line of the log; the rest is read by itself
 RIGHT = Qt.AlignmentFlag.AlignRight
 
 
@@ -78,7 +79,7 @@ class Cards(UnevenRows):
         if row.form != "line" or row.line is None:
             return HEADS + (EDGE + GAP if row.ends else 0)
         lines = 1 + int(len(row.line.text[:4_000]) * 7.4 / max(self.column() - 160, 100))
-        return min(lines, 30) * line_step("read") + 6 + (EDGE + GAP if row.ends else 0)
+        return min(lines, MOST_LINES) * line_step("read") + 6 + (EDGE + GAP if row.ends else 0)
 
     def laid(self, at: int) -> Laid:
         row: CardRow = self.rows[at]
@@ -107,7 +108,7 @@ class Cards(UnevenRows):
                 clock(section.when)
             )
             room = min(used.horizontalAdvance(title), wide - left - 40)
-            out.hots.append(Hot(QRectF(left + 10, 6, room + 4, least - 8), "session", title))
+            out.hots.append(Hot(QRectF(left + 10, 0, room + 4, least), "session", title))
         return out
 
     def title_of(self, row: CardRow) -> str:
@@ -123,7 +124,7 @@ class Cards(UnevenRows):
         text, spans = inline(plain(bullet(line.text[:8_000])))
         step = line_step("read")
         room = max(wide - TEXT_AT - STATE_WIDTH - 14, 80)
-        prose = lay(text, font("read"), room, step, spans=spans)
+        prose = lay(text, font("read"), room, step, spans=spans, most_lines=MOST_LINES)
         high = prose.height + 6
         out = Laid(0, prose, line_height=high)
         out.hots.append(Hot(QRectF(wide - STATE_WIDTH, 0, STATE_WIDTH, high), "why",

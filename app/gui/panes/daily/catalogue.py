@@ -31,7 +31,7 @@ def daily_actions(pane: DailyPane) -> list[Action]:
         return "" if there else tr("No review has seen this line yet.")
 
     def no_hits() -> str:
-        return "" if pane.has_hits() else tr("Nothing is being looked for.")
+        return "" if pane.page.has_hits() else tr("Nothing is being looked for.")
 
     def no_earlier() -> str:
         return "" if pane.can_step(-1) else tr("There is no earlier day.")
@@ -61,9 +61,11 @@ def daily_actions(pane: DailyPane) -> list[Action]:
                when=HERE, menu="Memory", off=lambda: busy("consolidate")),
         Action("daily.copy", tr("Copy the line"), "copy", pane.copy, "Ctrl+C", when=HERE,
                off=no_line),
-        Action("daily.hit", tr("Next hit"), "arrow-down", lambda: pane.walk_hits(1), "N",
+        Action("daily.hit", tr("Next hit"), "arrow-down", lambda: pane.page.walk_hits(1), "N",
                when=HERE, off=no_hits),
-        Action("daily.hit.back", tr("Previous hit"), "arrow-up", lambda: pane.walk_hits(-1),
+        Action("daily.hit.back", tr("Previous hit"), "arrow-up", lambda: pane.page.walk_hits(-1),
                "Shift+N", when=HERE, off=no_hits),
+        Action("daily.side", tr("Show or hide calendar and files"), "panel-left", pane.toggle_side,
+               "L", when=HERE),
         Action("daily.escape", tr("Close find"), "x", pane.escape, "Esc", when=HERE),
     ]  # fmt: skip

@@ -132,14 +132,15 @@ def _age(section: DailySection) -> tuple[float, int]:
 
 def row_at_line(rows: Sequence[CardRow], path: str, line: int) -> int:
     """The row of a file's line, or the nearest one before it; -1 when the file is not shown."""
-    best, best_line = -1, -1
-    for at, row in enumerate(rows):
-        if row.path != path:
-            continue
-        own = row.line.line if row.line is not None else row.section.line if row.section else 0
-        if best_line < own <= line or best < 0:
-            best, best_line = at, own
-    return best
+    found = [
+        (row.line.line if row.line is not None else row.section.line if row.section else 0, at)
+        for at, row in enumerate(rows)
+        if row.path == path
+    ]
+    before = [pair for pair in found if pair[0] <= line]
+    if before:
+        return max(before)[1]
+    return min(found)[1] if found else -1
 
 
 def row_of_run(rows: Sequence[CardRow], run: str) -> int:

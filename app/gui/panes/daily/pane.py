@@ -8,41 +8,34 @@ from __future__ import annotations
 
 from datetime import date
 
-from PySide6.QtCore import QDate, Qt, QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.engine.errors import Unreadable
 from app.engine.events import Changed
-from app.engine.records import DayInfo, DayLog
-from app.gui.look.text import day as day_name
-from app.gui.look.text import locale, preview, sentence, tr
-from app.gui.panes.daily.cards import Cards
+from app.engine.records import DayInfo
+from app.gui.look.text import tr
 from app.gui.panes.daily.catalogue import daily_actions
 from app.gui.panes.daily.days import (
     CardRow,
     by_day,
-    card_rows,
     counts,
-    day_words,
     file_name,
     file_rows,
-    row_at_line,
-    row_of_run,
     tally,
 )
 from app.gui.panes.daily.jobs import Jobs
+from app.gui.panes.daily.page import DayPage
 from app.gui.panes.daily.ranges import message_ranges
 from app.gui.panes.daily.side import SIDE_WIDTH, DailySide
 from app.gui.widgets.action import Action
-from app.gui.widgets.buttons import Button, IconButton
 from app.gui.widgets.dialogs import Overlay
-from app.gui.widgets.find_bar import FindBar
 from app.gui.widgets.labels import T
 from app.gui.widgets.paged import PagedText
-from app.gui.widgets.pane import Desk, Pane, PaneHead, Target
+from app.gui.widgets.pane import Desk, Pane, Target
 from app.gui.widgets.rows import Row
-from app.gui.widgets.surfaces import EmptyState, Splitter
+from app.gui.widgets.surfaces import Splitter
 
 NARROW = 900  # px of pane below which the calendar becomes a week strip
 SOON = 150  # ms in which changes are gathered
@@ -60,63 +53,35 @@ class DailyPane(Pane):
         self.files: list[DayInfo] = []
         self.day: date | None = self.today
         self.file = ""  # a file shown by itself (archived, undated); "" for a day
-        self.logs: list[DayLog] = []
         self._archive_open = False
-        self._hits: list[int] = []
-        self._hit = -1
         self._chose = False  # a person (or a target) chose what is shown
+        self._list_open = False
         self.side = DailySide(self.today)
-        self.cards = Cards(tr("This day"))
-        self.page_head = PaneHead()
-        self.flush_button = Button(tr("Flush now"), icon="arrow-down-to-line", key="F", height=30)
-        self.before = IconButton("chevron-left", tr("Previous day"), key="Left")
-        self.after = IconButton("chevron-right", tr("Next day"), key="Right")
-        self.find_bar = FindBar(tr("Find in this day"))
-        self.empty = EmptyState("", "", icon="calendar-days")
-        self.jobs = Jobs(self, self._on_jobs)
-        self._lay_out()
-        self._connect()
-
-    def _lay_out(self) -> None:
+        self.page = DayPage(self.notices)
+        self.cards = self.page.cards
+        self.jobs = Jobs(self, lambda: self.page.set_flushing(self.jobs.running("flush")))
         self.head.hide()
-        self.page_head.add(self.before, self.after, self.flush_button)
-        self.page_head.acts.setSpacing(6)
-        right = QWidget()
-        self.right = QVBoxLayout(right)
-        self.right.setContentsMargins(0, 0, 0, 0)
-        self.right.setSpacing(0)
-        self.stack = QStackedWidget()
-        blank = QWidget()
-        for widget in (blank, self.cards, self.empty):
-            self.stack.addWidget(widget)
-        for widget in (self.page_head, self.notices, self.find_bar):
-            self.right.addWidget(widget)
-        self.right.addWidget(self.stack, 1)
         self.splitter = Splitter(Qt.Orientation.Horizontal)
         self.splitter.addWidget(self.side)
-        self.splitter.addWidget(right)
+        self.splitter.addWidget(self.page)
         self.splitter.setStretchFactor(1, 1)
-        kept = self.desk.kept.get("daily.side")
+        kept = desk.kept.get("daily.side")
         wide = kept if isinstance(kept, int) and 260 <= kept <= 400 else SIDE_WIDTH
         self.splitter.setSizes([wide, 800])
-        self.splitter.splitterMoved.connect(
-            lambda at, _: self.desk.kept.__setitem__("daily.side", at)
-        )
+        self.splitter.splitterMoved.connect(lambda at, _: desk.kept.__setitem__("daily.side", at))
         self.body.addWidget(self.splitter, 1)
+        self._connect()
 
     def _connect(self) -> None:
-        self.page_head.follow(self.cards)
-        self.before.clicked.connect(lambda: self.step(-1))
-        self.after.clicked.connect(lambda: self.step(1))
-        self.flush_button.clicked.connect(self.flush)
-        self.empty.acted.connect(self.flush)
-        self.side.calendar.chosen.connect(self.choose)
-        self.side.calendar.turned.connect(lambda: self.tasks.latest("month", self._tally()))
-        self.side.files.opened.connect(self._on_file)
+        page, side = self.page, self.side
+        page.before.clicked.connect(lambda: self.step(-1))
+        page.after.clicked.connect(lambda: self.step(1))
+        page.fold.clicked.connect(self.toggle_side)
+        page.flush_wanted.connect(self.flush)
+        side.calendar.chosen.connect(self.choose)
+        side.calendar.turned.connect(lambda: self.tasks.latest("month", self._tally()))
+        side.files.opened.connect(self._on_file)
         self.cards.acted.connect(self.on_act)
-        self.find_bar.walked.connect(self.walk_hits)
-        self.find_bar.closed.connect(self.close_find)
-        self.find_bar.wanted.connect(lambda text: self._find(text))
         self._soon = QTimer(self, singleShot=True, interval=SOON)
         self._soon.timeout.connect(lambda: self.tasks.latest("again", self.refresh()))
         self.desk.signals.changed.connect(self.on_changed)
@@ -158,12 +123,10 @@ class DailyPane(Pane):
             self._choose_file(info)
         self._show_files()
         await self._show_day(stay="start")
-        self._go_to(target)
+        self.page.go_to(target)
 
     def find(self) -> bool:
-        self.find_bar.show()
-        self.find_bar.field.setFocus()
-        self.find_bar.field.selectAll()
+        self.page.open_find()
         return True
 
     # ------------------------------------------------------------------ what is shown
@@ -176,21 +139,6 @@ class DailyPane(Pane):
             self.file, self.day = info.path, info.day
             self.side.calendar.set_day(None)
             self._archive_open = self._archive_open or info.archived
-
-    def _go_to(self, target: Target) -> None:
-        at = -1
-        if target.section:
-            at = row_of_run(self.cards.rows, target.section)
-        if target.line and target.path:
-            at = row_at_line(self.cards.rows, target.path, target.line)
-        self.cards.lit = self.cards.rows[at].id if at >= 0 else ""
-        if target.find:
-            self.find_bar.show()
-            self.find_bar.field.setText(target.find)
-            self._find(target.find, move=at < 0)
-        if at >= 0:
-            self.cards.set_current(at, show="middle")
-        self.cards.setFocus()
 
     def choose(self, of: date) -> None:
         """Show a day."""
@@ -238,47 +186,20 @@ class DailyPane(Pane):
         logs = [await self.desk.engine.ask.day(path) for path in paths]
         if (of, file) != (self.day, self.file):
             return
-        self.logs = logs
-        rows = card_rows(logs)
-        self.cards.set_rows(rows, stay=stay)
-        self._say(of, file, bool(rows))
-        self.tasks.latest("titles", self._titles(rows))
-        if self.find_bar.isVisibleTo(self):
-            self._find(self.find_bar.field.text(), move=False)
+        self.page.show_logs(logs, stay=stay)
+        self._say()
+        self.tasks.latest("titles", self._titles(list(self.cards.rows)))
 
-    def _say(self, of: date | None, file: str, some: bool) -> None:
+    def _say(self) -> None:
         """Head, buttons and the words of an empty day."""
-        words = day_words(self.logs)
-        if file:
-            info = next((f for f in self.files if f.path == file), None)
-            kind = tr("archived") if info is not None and info.archived else tr("a note")
-            self.page_head.set_title(preview(file_name(file), 80), sentence([kind, words]))
-        elif of is not None:
-            named = day_name(of, self.today)
-            near = (self.today - of).days in (0, 1)
-            date_words = _long(of, self.today) if near else ""
-            self.page_head.set_title(named, sentence([date_words, words]))
-        self.titled.emit(self.page_head.title.text())
-        self.before.setEnabled(self.can_step(-1))
-        self.after.setEnabled(self.can_step(1))
-        self.flush_button.setVisible(of == self.today or not self.files)
-        if some:
-            self.stack.setCurrentWidget(self.cards)
-            return
-        if of == self.today:
-            self.empty.set_words(
-                tr("Nothing is kept of today yet"),
-                tr("A flush writes here what a session brought up: before each compaction, and "
-                   "whenever you ask for it."), tr("Flush now"),
-            )  # fmt: skip
-        elif file:
-            self.empty.set_words(tr("This file is empty"), tr("It is left as it is."))
+        if self.file:
+            info = next((f for f in self.files if f.path == self.file), None)
+            self.page.say_file(self.file, info)
         else:
-            self.empty.set_words(
-                tr("Nothing was kept on this day"),
-                tr("No session was flushed then. Days with a tint in the calendar have lines."),
-            )
-        self.stack.setCurrentWidget(self.empty)
+            self.page.say_day(self.day or self.today, self.today)
+        self.titled.emit(self.page.head.title.text())
+        self.page.before.setEnabled(self.can_step(-1))
+        self.page.after.setEnabled(self.can_step(1))
 
     async def _titles(self, rows: list[CardRow]) -> None:
         """Names of the sessions, then which of their messages each flush covers."""
@@ -317,8 +238,8 @@ class DailyPane(Pane):
             self.today = now
             self.side.calendar.set_today(now)
             self._show_files()
-            if self.logs or self.stack.currentWidget() is self.empty:
-                self._say(self.day, self.file, bool(self.cards.rows))
+            if self.page.loaded:
+                self._say()
 
     def _on_file(self, row: Row) -> None:
         if row.id == "archive":
@@ -332,7 +253,7 @@ class DailyPane(Pane):
 
     async def _show_file(self, info: DayInfo) -> None:
         await self._show_day(stay="start")
-        self._go_to(Target("daily", path=info.path, line=1))
+        self.page.go_to(Target("daily", path=info.path, line=1))
 
     def on_act(self, row: CardRow, act: str) -> None:
         """A link or the state of a row."""
@@ -390,46 +311,31 @@ class DailyPane(Pane):
         if not self.jobs.running("consolidate"):
             self.tasks.start("consolidate", self.jobs.consolidate())
 
-    def _on_jobs(self) -> None:
-        on = self.jobs.running("flush")
-        self.flush_button.set_running(on, tr("Flushing") if on else tr("Flush now"))
-
-    # ------------------------------------------------------------------ find
-
-    def _find(self, text: str, *, move: bool = True) -> None:
-        self._hits = self.cards.find(text)
-        here = max(self.cards.current_at(), 0)
-        self._hit = next((i for i, at in enumerate(self._hits) if at >= here), 0)
-        self._hit = self._hit if self._hits else -1
-        self.find_bar.show_count(self._hit + 1, len(self._hits), whole=True)
-        if move and self._hits:
-            self.cards.set_current(self._hits[self._hit], show="middle")
-
-    def walk_hits(self, by: int) -> None:
-        if self._hits:
-            self._hit = (self._hit + by) % len(self._hits)
-            self.find_bar.show_count(self._hit + 1, len(self._hits), whole=True)
-            self.cards.set_current(self._hits[self._hit], show="middle")
-
-    def close_find(self) -> None:
-        self.find_bar.hide()
-        self._hits = self.cards.find("")
-        self.cards.setFocus()
-
-    def has_hits(self) -> bool:
-        return bool(self._hits)
-
     # ------------------------------------------------------------------ size and keys
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = self.width() < NARROW
-        self.side.setVisible(not narrow)
+        old, narrow = event.oldSize().width(), self.width() < NARROW
+        if old <= 0 or narrow != (old < NARROW):
+            self._fold(narrow)
+
+    def _fold(self, narrow: bool) -> None:
+        """In a narrow pane the calendar is a week above the cards."""
+        self.page.fold.setVisible(narrow)
+        self.side.setVisible(not narrow or self._list_open)
+        if narrow:
+            self.page.take(self.side.calendar)
+        else:
+            self.page.strip.hide()
+            self.side.hold_calendar()
+
+    def toggle_side(self) -> None:
+        """Show or hide the files (and, where there is room, the calendar)."""
+        self._list_open = not self.side.isVisibleTo(self)
+        self.side.setVisible(self._list_open)
 
     def escape(self) -> None:
-        if self.find_bar.isVisibleTo(self):
-            self.close_find()
-        else:
+        if not self.page.close_find():
             self.cards.lit = ""
             self.cards.setFocus()
             self.cards.viewport().update()
@@ -440,9 +346,3 @@ class DailyPane(Pane):
             self.to_session()
             return
         super().keyPressEvent(event)
-
-
-def _long(of: date, today: date) -> str:
-    """The date of a day that is called Today or Yesterday."""
-    pattern = "dddd, d MMMM" if of.year == today.year else "dddd, d MMMM yyyy"
-    return locale().toString(QDate(of.year, of.month, of.day), pattern)

@@ -68,9 +68,9 @@ class DailySide(QWidget):
         turn.addWidget(self.month, 1)
         turn.addWidget(self.before)
         turn.addWidget(self.after)
-        days = QHBoxLayout()
-        days.setContentsMargins(12, 0, 12, 0)
-        days.addWidget(self.calendar)
+        self._days = QHBoxLayout()
+        self._days.setContentsMargins(12, 0, 12, 0)
+        self._days.addWidget(self.calendar)
         line = QHBoxLayout()
         line.setContentsMargins(20, 10, 20, 8)
         line.addWidget(self.files_line)
@@ -79,7 +79,7 @@ class DailySide(QWidget):
         box.setSpacing(0)
         box.addWidget(self.head)
         box.addLayout(turn)
-        box.addLayout(days)
+        box.addLayout(self._days)
         box.addLayout(line)
         box.addWidget(self.files, 1)
         box.addWidget(self.tally)
@@ -93,6 +93,7 @@ class DailySide(QWidget):
     def _on_turned(self) -> None:
         self.month.setText(self.calendar.title())
 
-    def take_calendar(self) -> Calendar:
-        """Lend the calendar to another layout (the week strip of small windows)."""
-        return self.calendar
+    def hold_calendar(self) -> None:
+        """Take the calendar back, as a month."""
+        self._days.addWidget(self.calendar)
+        self.calendar.set_week(False)

@@ -220,7 +220,7 @@ class Inker:
         painter.restore()
 
     def _ground(self, painter: QPainter, block: Block, box: QRectF, state: State) -> None:
-        ground = box.adjusted(-10, 1, 10, -1)
+        ground = box.adjusted(-10, 1, 4 if block.group else 10, -1)
         if block.form in ("tool", "card"):
             ground = box.adjusted(-4, 0, 4, 0)
         if state.chosen:
