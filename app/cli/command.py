@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     **dict.fromkeys(("diff", "restore", "why"), "curate"),
     **dict.fromkeys(("search", "index", "evicted", "maintain", "doctor"), "keep"),
     **dict.fromkeys(("export", "models"), "keep"),
+    "import": "bring",
     "tour": "showing",
 }
 

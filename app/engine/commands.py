@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
 
 from app.engine.config import EngineConfig
 from app.engine.errors import BaseChanged, ConfigError, StorageError, WorkspaceBusy
+from app.engine.interop.arrival import bring_motus
+from app.engine.interop.motus import Imported
 from app.engine.jobs import Runner
 from app.engine.llm.roles import EndpointSettings, RoleSettings
 from app.engine.memory.base import BaseMemory
@@ -241,6 +244,25 @@ class Commands:
         self._rooms.bus.changed(
             "memory", "versions", "proposals", "daily", "index", ids=ids, initiator=initiator
         )
+
+    # ------------------------------------------------------------------ from other programs
+
+    async def import_motus(
+        self, path: Path, *, initiator: object | None = None
+    ) -> tuple[Imported, ...]:
+        """Copy Motus conversation logs (a file, or a folder of them) into sessions of ours.
+
+        What cannot be taken over says why in its `problem`; a session that is there already is
+        left as it is. Raises `Unreadable` when there is no such path.
+        """
+        rooms = self._rooms
+        done = await self._write(lambda: bring_motus(rooms.store, path, rooms.counter))
+        for one in done:
+            if not one.problem:
+                await rooms.index.update(rooms.layout.session_log(one.session_id))
+        ids = tuple(one.session_id for one in done if not one.problem)
+        rooms.bus.changed("sessions", "index", ids=ids, initiator=initiator)
+        return done
 
     # ------------------------------------------------------------------ the rest
 

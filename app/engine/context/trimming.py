@@ -145,3 +145,26 @@ def _prunable(message: Message, config: PruneConfig) -> bool:
         and bool(message.content.strip())
         and not message.evicted
     )
+
+
+# ---------------------------------------------------------------------------- results, by tokens
+
+
+def cut_to_tokens(text: str, limit: int, suffix: str, counter: Counter) -> str:
+    """Motus's `max_tool_result_tokens`: the longest head that fits with the note behind it.
+
+    The head alone when the note leaves no room for one; the text itself when it fits, or when
+    `limit` is 0 or less.
+    """
+    count = counter.text
+    if limit <= 0 or not text or count(text) <= limit:
+        return text
+    suffix = suffix if count(suffix) < limit else ""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(text[:middle] + suffix) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low] + suffix

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast, overload
 
 from app.engine.context.tokenizer import Tiktoken
 from app.engine.context.tokens import Counter
+from app.engine.context.trimming import cut_to_tokens
 from app.engine.events import Activity
 from app.engine.memory.motus_settings import RESULT_NOTE, RESULT_TOKENS
 from app.engine.memory.trace import trace_of
@@ -128,7 +129,9 @@ class BaseMemory(ABC):
         kept = session.add(message)
         fresh = session.fold.version != before
         if fresh and kept.role == "tool":
-            shorter = self._shortened(kept.content)
+            shorter = cut_to_tokens(
+                kept.content, self._result_limit, self._result_suffix, self._counter
+            )
             if shorter != kept.content:
                 session.append(e.ToolTruncation(target=kept.id, in_context=shorter))
                 kept = session.fold.message(kept.id) or kept
@@ -203,28 +206,6 @@ class BaseMemory(ABC):
             self._on_event(activity)
         except Exception:
             log.exception("a listener failed on %r", activity)
-
-    # ------------------------------------------------------------------ long results
-
-    def _shortened(self, text: str) -> str:
-        """Head and note within the limit; the head alone when the note does not fit."""
-        limit, count = self._result_limit, self._counter.text
-        if (
-            limit <= 0
-            or not text
-            or (len(text) <= limit and text.isascii())
-            or count(text) <= limit
-        ):
-            return text
-        suffix = self._result_suffix if count(self._result_suffix) < limit else ""
-        low, high = 0, len(text)
-        while low < high:  # the longest head that fits
-            middle = (low + high + 1) // 2
-            if count(text[:middle] + suffix) <= limit:
-                low = middle
-            else:
-                high = middle - 1
-        return text[:low] + suffix
 
 
 class BasicMemory(BaseMemory):
