@@ -1,7 +1,7 @@
 """The tour: the real window, driven through every place, with a picture of each state.
 
-It has its own data, settings and keyring below `DIR/data`, so that a person's own are never touched.
-The same tour is the end-to-end test, which looks at the files it leaves.
+It has its own data, settings and keyring below `DIR/data`, so that a person's own are never
+touched. The same tour is the end-to-end test, which looks at the files it leaves.
 """
 
 from __future__ import annotations

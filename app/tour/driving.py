@@ -54,13 +54,13 @@ class Driver:
         widget.setFocus()
         event = QInputMethodEvent()
         event.setCommitString(text)
-        QApplication.sendEvent(input_of(widget), event)
+        QApplication.sendEvent(widget, event)
 
     def press(self, widget: Any, key: str) -> None:
         code = getattr(Qt.Key, f"Key_{key}")
         for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
             event = QKeyEvent(kind, code, Qt.KeyboardModifier.NoModifier)
-            QApplication.sendEvent(input_of(widget), event)
+            QApplication.sendEvent(widget, event)
 
     async def scripted(self, script: Script, text: str) -> None:
         """One turn of the tour's session, answered by a script instead of the model."""
@@ -116,11 +116,6 @@ class Driver:
         if not self.window.grab().save(str(place)):
             raise TourFailed(f"The picture {place} could not be written.")
         self.pictures.append(place)
-
-
-def input_of(widget: Any) -> Any:
-    """The widget that takes the keys: a field itself, or the text part of a composer."""
-    return getattr(widget, "text_part", widget)
 
 
 def say(line: str) -> None:

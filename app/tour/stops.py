@@ -1,7 +1,7 @@
 """The stops of the tour, each a state of the program that a picture shows.
 
-Nothing is canned: the chat turn is answered by the built-in model; flush, proposal, version, evicted
-result and compaction are made by the engine while the tour runs.
+Nothing is canned: the chat turn is answered by the built-in model; flush, proposal, version,
+evicted result and compaction are made by the engine while the tour runs.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Tour(Driver):
         pane: Any = self.window.pane("chat")
         await self.until(lambda: bool(pane.session_id), "a new session")
         self.session = pane.session_id
-        self.type_into(pane.composer, SAID)
+        self.type_into(pane.foot.composer.field, SAID)
         await self.settled()
-        self.press(pane.composer, "Return")
+        self.press(pane.foot.composer.field, "Return")
         await self.until(lambda: self.spoke("user"), "the message in the log", TURN_WAIT)
         await self.picture("chat-running")
         await self.until(lambda: self.spoke("assistant"), "the model's answer", TURN_WAIT)
@@ -100,14 +100,17 @@ class Tour(Driver):
     async def decide(self) -> None:
         proposal = await self.engine.ask.proposal(self.proposal)
         rejected = next(c for c in proposal.changes if "tomatoes" in str(c.after))
-        self.act("review.first")
-        for change in proposal.changes:
+        pane: Any = self.window.pane("memory")
+        for _ in proposal.changes:
             await self.settled()
-            self.act("review.reject" if change.n == rejected.n else "review.accept")
+            focused = pane.review.deciding.change(pane.review.deciding.focus)
+            if focused is None:
+                raise TourFailed("No change of the proposal has the focus.")
+            self.act("memory.reject" if focused.n == rejected.n else "memory.accept")
         await self.settled()
         await self.picture("decided")
         before = len(await self.engine.ask.versions())
-        self.act("review.apply")
+        self.act("memory.apply")
         await self.until_async(
             lambda: self.more_versions(before), "a new version of MEMORY.md after Apply"
         )
@@ -129,12 +132,11 @@ class Tour(Driver):
         """Type into the search field, look, and open the first hit."""
         await self.go("search")
         pane: Any = self.window.pane("search")
-        pane.clear()
+        pane.field.wipe()
         self.type_into(pane.field, text)
-        await self.until(lambda: pane.hit_count() > 0, f"hits for {text}")
+        await self.until(lambda: pane.list.current() is not None, f"hits for {text}")
         await self.picture(name)
-        self.press(pane.field, "Down")
-        self.act("search.open")
+        self.press(pane.field, "Return")
         await self.until(lambda: self.window.place() != "search", f"the place of a hit for {text}")
         await self.picture(f"{name}-opened")
 
