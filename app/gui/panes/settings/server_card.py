@@ -36,7 +36,7 @@ class ServerCard(Card):
         self.check.clicked.connect(check)
         change = IconButton("pencil", tr("Change {name}", name=name), side=26)
         change.clicked.connect(edit)
-        take = IconButton("trash-2", tr("Remove {name}", name=name), side=26)
+        take = IconButton("trash", tr("Remove {name}", name=name), side=26)
         take.clicked.connect(remove)
         words = QVBoxLayout()
         words.setSpacing(1)

@@ -216,7 +216,8 @@ class ServerSheet(Overlay):
         ink = {"ok": "ok", "warn": "warn", "off": "text_faint"}[tone]
         self.sign.set_icon(icons[tone], ink)
         self.told.set_color(ink if tone != "off" else "text_soft")
-        self.told.setText(words[:1].upper() + words[1:])
+        named = words.startswith(seen.kind)  # a name keeps its own letters: vLLM
+        self.told.setText(words if named else words[:1].upper() + words[1:])
         while (item := self.chips.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
                 old.hide()

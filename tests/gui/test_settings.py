@@ -1,0 +1,537 @@
+"""Settings: every field has a row, rows save at once, wrong values are told and do not hold."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import tomllib
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from app.engine.config import Config, EngineConfig, FlushTrigger
+from app.engine.errors import StorageError
+from app.engine.events import Bus
+from app.engine.llm.keys import Keys
+from app.gui.look.theme import theme
+from app.gui.panes.settings import fields, values
+from app.gui.panes.settings.agents import AgentsPage
+from app.gui.panes.settings.fields import SECTIONS
+from app.gui.panes.settings.form import Form
+from app.gui.panes.settings.models import ModelsPage
+from app.gui.panes.settings.pane import SettingsPane
+from app.gui.panes.settings.server_sheet import ServerSheet
+from app.gui.widgets.dialogs import Question
+from app.gui.widgets.labels import T
+from app.gui.widgets.pane import Desk
+from app.personal import Personal
+from tests.helpers.fake_server import FakeServer, Reply
+
+Until = Callable[..., Coroutine[Any, Any, None]]
+
+
+class Engine:
+    """An engine that keeps a configuration, AGENTS.md and the models it was told to use."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.config = EngineConfig()
+        self.agents = "# Who you are\n"
+        self.error: Exception | None = None
+        self.used: list[tuple[Any, Any]] = []
+        self.events = bus
+        self.ask = Ask(self)
+        self.do = Do(self)
+
+
+class Ask:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def config(self) -> EngineConfig:
+        return self._engine.config
+
+    async def agents_md(self) -> str:
+        return self._engine.agents
+
+    async def sessions(self) -> list[Any]:
+        return []
+
+    async def memory(self) -> Any:
+        from app.engine.records import MemoryView
+
+        return MemoryView("", "absent", "", 0, 4_000)
+
+
+class Do:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def configure(self, config: EngineConfig, *, initiator: object = None) -> None:
+        if self._engine.error is not None:
+            raise self._engine.error
+        self._engine.config = config
+
+    async def write_agents_md(self, text: str, *, initiator: object = None) -> None:
+        self._engine.agents = text
+
+    async def use_models(self, servers: Any, roles: Any, *, initiator: object = None) -> None:
+        self._engine.used.append((dict(servers), roles))
+
+
+@pytest.fixture(autouse=True)
+def _no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test touches the keyring of whoever runs it: here there is none."""
+    monkeypatch.setattr("app.engine.llm.keys._from_keyring", lambda _origin: "")
+    monkeypatch.setattr("app.engine.llm.keys._to_keyring", lambda _origin, _text: False)
+    monkeypatch.setattr("app.engine.llm.keys._forget", lambda _origin: None)
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Personal:
+    return Personal(tmp_path / "settings.toml", Keys({}))
+
+
+@pytest.fixture
+def engine(desk: Desk, bus: Bus, person: Personal) -> Engine:
+    made = Engine(bus)
+    made.config = person.defaults
+    desk.engine = made
+    desk.person = person
+    return made
+
+
+@pytest.fixture
+def pane(desk: Desk, engine: Engine, qtbot: Any, qloop: Any) -> Iterator[SettingsPane]:
+    async def make() -> SettingsPane:
+        made = SettingsPane(desk)
+        await made.refresh()
+        return made
+
+    one = qloop.run_until_complete(make())
+    qtbot.addWidget(one)
+    one.resize(1_060, 760)
+    one.show()
+    yield one
+    qloop.run_until_complete(one.tasks.end())
+
+
+def section(pane: SettingsPane, qloop: Any, name: str) -> Any:
+    async def show() -> None:
+        pane.show_section(name)
+        await pane.refresh()
+
+    qloop.run_until_complete(show())
+    return pane.pages[name]
+
+
+def words(widget: QWidget) -> str:
+    return "\n".join(label.text() for label in widget.findChildren(T))
+
+
+# ---------------------------------------------------------------------------- the catalogue
+
+
+def all_paths(config: type[Config], before: tuple[str, ...] = ()) -> Iterator[str]:
+    for field in dataclasses.fields(config):
+        part = field.metadata.get("part")
+        if part is not None and field.default is dataclasses.MISSING:
+            yield from all_paths(part, (*before, field.name))
+        else:
+            yield ".".join((*before, field.name))
+
+
+def test_every_field_of_the_configuration_has_one_row() -> None:
+    listed = [path for one in SECTIONS for group in one.groups for path in group.paths]
+    root = EngineConfig()
+    wanted = [p for p in all_paths(EngineConfig) if fields.spec_at(root, tuple(p.split(".")))]
+    assert sorted(listed) == sorted(wanted)
+    assert len(listed) == len(set(listed))
+
+
+def test_every_row_has_a_name_and_a_sentence() -> None:
+    root = EngineConfig()
+    for one in SECTIONS:
+        for group in one.groups:
+            for spec in fields.specs(root, group.paths):
+                assert spec.title
+                assert spec.help, spec.id
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "value"),
+    [
+        ("compaction.trigger_messages", "1,200", 1_200),
+        ("compaction.trigger_tokens", "Auto", "auto"),
+        ("compaction.safety_ratio", "0,8", 0.8),
+        ("memory.consolidation_min_gap", "45", timedelta(minutes=45)),
+        ("maintenance.opportunistic_gap", "", None),
+        ("agent.max_output", "", None),
+        ("eviction.excluded_tool_names", "shell, 搜索", frozenset({"shell", "搜索"})),
+        ("injection.additional_context_files", "a.md, b c.md", ("a.md", "b c.md")),
+    ],
+)
+def test_what_is_typed_becomes_a_value_and_back(path: str, text: str, value: Any) -> None:
+    root = EngineConfig()
+    spec = fields.spec_at(root, tuple(path.split(".")))
+    assert spec is not None
+    assert values.parse(spec, text) == value
+    assert values.parse(spec, values.text_of(value)) == value
+
+
+# ---------------------------------------------------------------------------- rows
+
+
+def test_a_row_saves_at_once_marks_the_change_and_can_be_taken_back(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    form = section(pane, qloop, "compaction")
+    row = form.rows["compaction.safety_ratio"]
+
+    async def main() -> None:
+        row.control.field.setText("0.8")
+        row.control.field.editingFinished.emit()
+        await until(lambda: engine.config.compaction.safety_ratio == 0.8)
+        await until(lambda: row.back.isVisible())
+        assert row.back.text() == "changed, default 0.75"
+        assert pane.saved.text().startswith("Saved ")
+        await until(lambda: "1 changed" in pane.side.list.rows_model.index(2).data())
+        pane.undo()
+        await until(lambda: engine.config.compaction.safety_ratio == 0.75)
+        await until(lambda: row.control.field.text() == "0.75")
+        assert not row.back.isVisible()
+
+    qloop.run_until_complete(main())
+
+
+def test_a_wrong_value_is_told_and_the_old_one_holds(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    form = section(pane, qloop, "compaction")
+    before = engine.config
+
+    async def main() -> None:
+        for name, typed, told in (
+            ("compaction.safety_ratio", "1.4", "Must be a number from 0 to 1; 0.75 holds"),
+            ("compaction.keep_messages", "many", "Must be a whole number; 20 holds"),
+            ("compaction.keep_tokens_min", "9000", "Must not exceed keep_tokens_max; 2,000 holds"),
+        ):
+            row = form.rows[name]
+            row.control.field.setText(typed)
+            row.control.field.editingFinished.emit()
+            await until(row.wrong)
+            assert row.wrong().startswith(told)
+            assert row.control.field.text() == typed  # what was typed can be mended
+        assert engine.config == before
+
+    qloop.run_until_complete(main())
+
+
+def test_a_disk_that_refuses_changes_nothing(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    form = section(pane, qloop, "compaction")
+    engine.error = StorageError("The disk is full.", "Make room.")
+    row = form.rows["compaction.flush_before_compact"]
+
+    async def main() -> None:
+        row.control.switch.click()
+        await until(lambda: pane.notices.causes() == ["The disk is full."])
+
+    qloop.run_until_complete(main())
+    assert row.control.switch.isChecked()
+    assert not pane.keep.steps
+
+
+def test_two_quick_changes_both_hold(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    form = section(pane, qloop, "memory")
+
+    async def main() -> None:
+        form.rows["memory.policy"].control.given.emit("auto_additions")
+        form.rows["memory.curator"].control.given.emit("extractive")
+        await until(lambda: engine.config.memory.curator == "extractive")
+
+    qloop.run_until_complete(main())
+    assert engine.config.memory.policy == "auto_additions"
+
+
+def test_a_prompt_without_its_placeholder_is_refused_under_its_row(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    form = section(pane, qloop, "compaction")
+    row = form.rows["compaction.summary_prompt"]
+
+    async def main() -> None:
+        row.control.button.click()
+        row._prompt.saved.emit("Sum it up.")
+        await until(row.wrong)
+        assert "{messages}" in row.wrong()
+        assert "the built-in prompt holds" in row.wrong()
+        row._prompt.saved.emit("Sum it up: {messages}")
+        await until(lambda: engine.config.compaction.summary_prompt == "Sum it up: {messages}")
+
+    qloop.run_until_complete(main())
+
+
+def test_an_optional_part_opens_its_own_rows(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    form = section(pane, qloop, "compaction")
+    assert "compaction.prune.protect_tokens" not in form.rows
+
+    async def main() -> None:
+        form.rows["compaction.prune"].control.switch.click()
+        await until(lambda: "compaction.prune.protect_tokens" in form.rows)
+        row = form.rows["compaction.prune.protect_tokens"]
+        row.control.field.setText("30,000")
+        row.control.field.editingFinished.emit()
+        prune = lambda: engine.config.compaction.prune  # noqa: E731
+        await until(lambda: prune() and prune().protect_tokens == 30_000)
+        form.rows["compaction.prune"].control.switch.click()
+        await until(lambda: prune() is None)
+
+    qloop.run_until_complete(main())
+
+
+def test_the_flush_can_be_throttled(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    row = section(pane, qloop, "memory").rows["memory.flush_trigger"]
+
+    async def main() -> None:
+        row.control.switch.chosen.emit("throttled")
+        await until(lambda: engine.config.memory.flush_trigger.mode == "throttled")
+        await until(lambda: row.control.minutes.isVisible())
+        row.control.minutes.field.setText("10")
+        row.control.minutes.field.editingFinished.emit()
+        wanted = FlushTrigger.throttled(600)
+        await until(lambda: engine.config.memory.flush_trigger == wanted)
+
+    qloop.run_until_complete(main())
+
+
+def test_defaults_bring_a_section_back_as_one_change(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    section(pane, qloop, "evicted")
+
+    async def main() -> None:
+        changed = engine.config.eviction.replace(max_result_chars=9_000, preview_chars=10)
+        engine.config = engine.config.replace(eviction=changed)
+        pane.take_defaults()
+        await until(lambda: engine.config.eviction.max_result_chars == 80_000)
+        assert engine.config.eviction.preview_chars == 2_000
+        pane.undo()
+        await until(lambda: engine.config.eviction == changed)
+
+    qloop.run_until_complete(main())
+
+
+def test_a_setting_is_found_by_its_words(pane: SettingsPane, qloop: Any) -> None:
+    pane.side.search("archive logs")
+    form = pane.stack.currentWidget()
+    assert isinstance(form, Form)
+    assert "memory.daily_file_retention_days" in form.rows
+    assert "compaction.trigger_tokens" not in form.rows
+
+
+# ---------------------------------------------------------------------------- look, AGENTS.md
+
+
+def test_the_look_changes_at_once_and_is_kept(
+    pane: SettingsPane, person: Personal, qloop: Any, until: Until
+) -> None:
+    form = section(pane, qloop, "look")
+
+    async def main() -> None:
+        form.rows["scheme"].control.given.emit("dark")
+        await until(lambda: theme().scheme == "dark")
+        form.rows["text_percent"].control.given.emit(120)
+        await until(lambda: theme().zoom == 1.2)
+        form.rows["text_percent"].control.given.emit(900)
+        await until(form.rows["text_percent"].wrong)
+
+    qloop.run_until_complete(main())
+    stored = tomllib.loads(Path(person.path).read_text("utf-8"))
+    assert stored["look"] == {"scheme": "dark", "text_percent": 120}
+
+
+def test_agents_md_is_saved_and_not_over_what_others_wrote(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    page: AgentsPage = section(pane, qloop, "agents")
+    assert page.text() == engine.agents
+
+    async def main() -> None:
+        page.edit.setPlainText("# 你是谁\n")
+        page.save.click()
+        await until(lambda: engine.agents == "# 你是谁\n")
+        await until(lambda: not page.is_edited())
+        page.edit.setPlainText("mine\n")
+        engine.agents = "theirs\n"
+        page.save.click()
+        await until(lambda: pane.window().findChildren(Question))
+        pane.window().findChildren(Question)[0].answer("theirs")
+        await until(lambda: page.text() == "theirs\n")
+
+    qloop.run_until_complete(main())
+    assert engine.agents == "theirs\n"
+
+
+# ---------------------------------------------------------------------------- servers, keys
+
+MODELS = Reply(body={"data": [{"id": "qwen3-8b", "max_model_len": 32_768, "owned_by": "vllm"},
+                              {"id": "搜-模型"}]})  # fmt: skip
+
+
+def test_a_server_is_added_asked_and_used_at_once(
+    pane: SettingsPane, engine: Engine, person: Personal, qloop: Any, until: Until
+) -> None:
+    page: ModelsPage = section(pane, qloop, "models")
+
+    async def main() -> None:
+        async with FakeServer(routes={"/v1/models": MODELS}) as server:
+            page.add_server()
+            sheet = pane.window().findChildren(ServerSheet)[0]
+            sheet.name.setText("mine")
+            sheet.address.setText(f"http://{server.host}")  # a bare server gets /v1
+            sheet.model.setText("qwen3-8b")
+            await sheet.probe()
+            assert sheet.told.text() == "vLLM answers, 2 models"
+            sheet.submit()
+            await until(lambda: "mine" in page.cards)
+            await until(lambda: "answers" in page.cards["mine"].told.text())
+            assert "32,768" in words(page.table)
+            await page.choose("chat", "mine")
+            assert engine.used[-1][1].chat == "mine"
+            assert engine.used[-1][0]["mine"].url == server.base_url
+            stored = tomllib.loads(Path(person.path).read_text("utf-8"))
+            assert stored["endpoints"]["mine"]["model"] == "qwen3-8b"
+            assert stored["models"] == {"chat": "mine"}
+            page.edit_server("mine")
+            again = pane.window().findChildren(ServerSheet)[-1]
+            again.name.setText("renamed")
+            again.submit()
+            await until(lambda: "renamed" in page.cards)
+            assert engine.used[-1][1].chat == "renamed"  # the role follows the name
+            await pane.tasks.end()
+
+    qloop.run_until_complete(main())
+
+
+def test_a_key_goes_to_no_file_and_the_window_says_where_it_is(
+    pane: SettingsPane, engine: Engine, person: Personal, qloop: Any, until: Until, tmp_path: Path
+) -> None:
+    page: ModelsPage = section(pane, qloop, "models")
+
+    async def main() -> None:
+        page.add_server("http://127.0.0.1:9/v1", "mine")
+        sheet = pane.window().findChildren(ServerSheet)[0]
+        assert sheet.key.echoMode() == QLineEdit.EchoMode.Password
+        sheet.key.setText("sk-secret-123")
+        sheet.submit()
+        await until(lambda: "mine" in page.cards)
+        await until(lambda: "key for this run only" in page.cards["mine"].key.text())
+        assert await person.key_source("http://127.0.0.1:9/v1") == "for this run only"
+        await pane.tasks.end()
+
+    qloop.run_until_complete(main())
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or b"sk-secret-123" not in file.read_bytes()
+
+
+def test_another_host_is_named_before_it_is_used(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    page: ModelsPage = section(pane, qloop, "models")
+
+    async def main() -> None:
+        page.add_server("https://api.example.com/v1", "far")
+        sheet = pane.window().findChildren(ServerSheet)[0]
+        assert "will be sent to api.example.com" in sheet.host.text()
+        sheet.close_sheet()
+        far = page._desk.person.server(url="https://api.example.com/v1")  # type: ignore[union-attr]
+        await pane.keep.personal("far", lambda now: dataclasses.replace(now, servers={"far": far}))
+        for answer, chat in (("", "builtin"), ("go", "far")):
+            task = asyncio.ensure_future(page.choose("chat", "far"))
+            await until(lambda: pane.window().findChildren(Question))
+            pane.window().findChildren(Question)[0].answer(answer)
+            await task
+            assert pane.keep.values is not None
+            assert pane.keep.values.roles.chat == chat  # type: ignore[attr-defined]
+        await page.choose("chat", "builtin")
+        await page.choose("chat", "far")  # asked once for each host
+        await pane.tasks.end()
+
+    qloop.run_until_complete(main())
+
+
+def test_removing_a_server_in_use_falls_back_and_can_be_undone(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    page: ModelsPage = section(pane, qloop, "models")
+
+    async def main() -> None:
+        server = page._desk.person.server(url="http://127.0.0.1:9/v1")  # type: ignore[union-attr]
+        await pane.keep.personal(
+            "x",
+            lambda now: dataclasses.replace(
+                now, servers={"x": server}, roles=now.roles.replace(chat="x", memory="x:big")
+            ),
+        )
+        task = asyncio.ensure_future(page.remove_server("x"))
+        await until(lambda: pane.window().findChildren(Question))
+        question = pane.window().findChildren(Question)[0]
+        assert "in use for chat, memory" in words(question)
+        question.answer("go")
+        await task
+        assert engine.used[-1][0] == {}
+        assert (engine.used[-1][1].chat, engine.used[-1][1].memory) == ("builtin", "")
+        await pane.keep.undo()
+        assert engine.used[-1][1].memory == "x:big"
+        await pane.tasks.end()
+
+    qloop.run_until_complete(main())
+
+
+def test_a_settings_file_that_is_not_understood_stays_and_is_named(
+    desk: Desk, engine: Engine, person: Personal, qtbot: Any, qloop: Any, until: Until
+) -> None:
+    file = Path(person.path)
+    file.write_text("[endpoints\nbroken", "utf-8")
+
+    async def main() -> SettingsPane:
+        pane = SettingsPane(desk)
+        pane.activate()
+        await until(lambda: pane.notices.causes())
+        return pane
+
+    pane = qloop.run_until_complete(main())
+    qtbot.addWidget(pane)
+    assert "settings.toml is not valid TOML" in pane.notices.causes()[0]
+    assert file.read_text("utf-8") == "[endpoints\nbroken"
+
+
+def test_every_action_has_title_icon_and_a_key_of_its_own(pane: SettingsPane) -> None:
+    actions = pane.actions()
+    keys = [key for action in actions for key in action.keys]
+    assert all(action.title and action.icon and action.key for action in actions)
+    assert len(keys) == len(set(keys))
+
+
+def test_every_control_has_a_name(pane: SettingsPane, qloop: Any) -> None:
+    from PySide6.QtCore import Qt
+    from PySide6.QtWidgets import QAbstractButton
+
+    for one in SECTIONS:
+        page = section(pane, qloop, one.id)
+        for widget in page.findChildren(QWidget):
+            if not widget.focusPolicy() & Qt.FocusPolicy.TabFocus or not widget.isVisible():
+                continue
+            text = widget.text() if isinstance(widget, QAbstractButton) else ""
+            assert widget.accessibleName() or text, (one.id, widget)
