@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 APP_ID = "palimpsest"
 # Seconds after which nothing is waited for any more: all that was said is on disk by then.
-LEAVE_AFTER = 4.6
+LEAVE_AFTER = 4.2
 
 
 def refusal(python: tuple[int, ...], pyside: tuple[int, ...]) -> str:
