@@ -24,12 +24,15 @@ class Tasks:
     def __init__(self, failed: Failed | None = None) -> None:
         self._failed = failed
         self._running: dict[asyncio.Task[Any], str] = {}
+        self._ending = False
 
     def start(self, name: str, coro: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run `coro` beside whatever else goes by that name."""
         import asyncio
 
         task = asyncio.ensure_future(coro)
+        if self._ending:  # a timer that fires late must not reach an engine that is closing
+            task.cancel()
         self._running[task] = name
         task.add_done_callback(self._ended)
         return task
@@ -52,7 +55,8 @@ class Tasks:
             task.cancel()
 
     async def end(self, within: float = 2.0) -> None:
-        """Cancel all and wait until they are gone (or `within` seconds are)."""
+        """Cancel all, wait until they are gone (or `within` seconds are); nothing starts after."""
+        self._ending = True
         import asyncio
 
         self.cancel_all()
