@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPalette
+from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.gui.look.text import plural, tr
@@ -47,7 +47,7 @@ class AgentsPage(QWidget):
         row.addWidget(self.save)
         row.addWidget(self.back)
         row.addWidget(self.state, 1)
-        box = QVBoxLayout(self)
+        self.box = box = QVBoxLayout(self)
         box.setContentsMargins(32, 2, 24, 20)
         box.setSpacing(12)
         box.addWidget(T(sentence, "body", "text_soft", wrap=True))
@@ -57,6 +57,10 @@ class AgentsPage(QWidget):
         self._dress()
         theme().changed.connect(self._dress)
         self._on_edited()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.box.setContentsMargins(16 if self.window().width() < 1000 else 32, 2, 24, 20)
 
     def _dress(self) -> None:
         self.edit.setFont(code_font("read"))

@@ -120,13 +120,13 @@ SECTIONS: tuple[Section, ...] = (
         ),
     ),
     Section(
-        "upkeep", "Maintenance and retention", "What is put away when it grows old, and how often.",
+        "upkeep", "Retention", "What is put away when it grows old, and how often that is looked at.",
         (
-            Group("Retention", (
+            Group("How long things stay in place", (
                 "memory.daily_file_retention_days", "memory.session_retention_days",
                 "maintenance.trash_days",
             )),
-            Group("Rounds", (
+            Group("Rounds of maintenance", (
                 "maintenance.interval", "maintenance.opportunistic_gap",
                 "maintenance.queue_limit", "maintenance.drain_timeout",
             )),
@@ -153,7 +153,7 @@ _TITLES = {
     "compaction.trigger_tokens": "From tokens",
     "compaction.trigger_messages": "From messages",
     "compaction.reserved": "Kept free",
-    "compaction.check": "Tested",
+    "compaction.check": "Checked",
     "compaction.keep_messages": "Keep at the end",
     "compaction.flush_before_compact": "Flush before it",
     "compaction.offload_before_compact": "Make the log durable",
@@ -192,6 +192,19 @@ _TITLES = {
     "follow_review": "Go on in a review",
 }
 _HELP = {
+    "agent.max_output": "Empty leaves it to the server.",
+    "agent.memory_hooks": "After each turn, what is worth keeping goes to the daily log.",
+    "agent.compaction": "Long sessions get a summary in place of their oldest messages.",
+    "agent.tool_result_eviction": "A placeholder takes their place; the text stays readable.",
+    "injection.additional_context_files": "Paths in the workspace, shown after MEMORY.md.",
+    "injection.max_context_tokens": "Of rules, memory and knowledge; auto is a quarter of the "
+    "window.",
+    "compaction.reserved": "Room for the answer.",
+    "compaction.check": "When it is looked at whether a session is too long.",
+    "compaction.extractive_fallback": "When no model can summarise, sentences are picked by rules.",
+    "maintenance.interval": "Archive, clean up and re-index; 0 is off.",
+    "maintenance.drain_timeout": "What is not done then is taken up at the next start.",
+    "memory.flush_trigger": "How often a finished turn is searched for facts.",
     "agent.name": "Its name, also that of its memory.",
     "compaction.trigger_tokens": "Compact from this many tokens; auto follows the window.",
     "compaction.truncate_args": "Arguments of old calls are cut before anything is summarised.",

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
-from app.gui.look.theme import theme, token
 from app.gui.panes.settings.contents import Given
 from app.gui.panes.settings.controls import ChoiceControl, control_for
 from app.gui.panes.settings.fields import Spec
@@ -36,13 +36,13 @@ class Page(QScrollArea):
         self.box.setSpacing(0)
         self.setWidget(self.column)
         self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self._dress()
-        theme().changed.connect(self._dress)
+        # Nothing here paints a ground of its own: the window's paper shows through in every theme.
+        self.viewport().setAutoFillBackground(False)
+        self.column.setAutoFillBackground(False)
 
-    def _dress(self) -> None:
-        palette = self.palette()
-        palette.setColor(palette.ColorRole.Window, token("canvas"))
-        self.setPalette(palette)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.box.setContentsMargins(16 if self.window().width() < 1000 else 32, 2, 24, 40)
 
 
 class Form(Page):

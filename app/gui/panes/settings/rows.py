@@ -77,6 +77,7 @@ class SettingRow(QWidget):
         self.name = T(spec.title, "body", weight=500)
         self.back = Link("", "small", weight=500)
         self.back.clicked.connect(lambda: self.wanted.emit(spec, self._default))
+        self.name.setMinimumHeight(self.back.sizeHint().height())  # a row is as tall when changed
         self.help = T(spec.help, "small", "text_soft", wrap=True)
         self.help.setVisible(bool(spec.help))
         self.sign = IconLabel("circle-alert", 12, "lost")

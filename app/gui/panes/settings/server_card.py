@@ -129,5 +129,5 @@ def fit_words(fit: bool | None, trusted: bool) -> tuple[str, str]:
     if trusted:
         return tr("trusted by you"), "ok"
     if fit is None:
-        return tr("not known, so never asked"), "text_faint"
+        return tr("not known"), "text_faint"
     return (tr("fit"), "ok") if fit else (tr("unfit"), "lost")

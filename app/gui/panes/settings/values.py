@@ -89,6 +89,9 @@ def shown(spec: Spec, value: Any) -> str:
     """A value in words: for "changed, default 0.75" and for what holds instead."""
     if spec.kind == "prompt":
         return tr("the built-in prompt") if not value else tr("your own prompt")
+    if spec.kind == "model":
+        names = {None: tr("as in Models"), "": tr("same as chat"), "builtin": tr("built-in")}
+        return names.get(value) or str(value)
     if spec.kind == "part":
         return tr("on") if value is not None else tr("off")
     if spec.kind == "trigger" and isinstance(value, FlushTrigger):
