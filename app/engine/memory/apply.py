@@ -311,13 +311,17 @@ class Review:
                 self.refused.add(new, run=stored.id, when=when, sources=sources)
 
     def _withdraw_rivals(self, stored: Stored) -> None:
-        """Other rewritings of the file, and what shares a section. A saved fact rivals nobody."""
+        """What shares a section, and other rewritings that nobody has opened yet.
+
+        A saved fact rivals nobody; a review a person has begun on other sections goes on, on top
+        of the new file.
+        """
         ours = {i.key for i in stored.inputs}
         for rival in self.store.all():
+            shares = not ours.isdisjoint(i.key for i in rival.inputs)
             apart = SAVED in (rival.curator, stored.curator)
-            if apart and ours.isdisjoint(i.key for i in rival.inputs):
-                continue
-            if rival.id != stored.id and rival.state in OPEN:
+            unopened = rival.state == "proposed" and not apart
+            if rival.id != stored.id and rival.state in OPEN and (shares or unopened):
                 self.store.update(
                     rival, state="superseded", note="Another proposal was applied before it."
                 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from app.engine.errors import BaseChanged, UserError
 from app.engine.memory.proposals import ProposalClosed, ProposalStore
@@ -100,15 +101,27 @@ def test_kept_decisions_are_there_again_after_a_restart(tmp_path: Path) -> None:
     assert desk.review.preview(run, shown.decisions).undecided == 1
 
 
-def test_accepting_one_withdraws_its_rivals(tmp_path: Path) -> None:
+def test_an_opened_review_of_other_sections_outlives_the_apply_of_another(tmp_path: Path) -> None:
     desk, run = proposed(tmp_path)
-    desk.review.keep(run, [])
+    desk.review.keep(run, [Decision(1, "accept")])
     desk.flush("- The printer is new", at=START)
     desk.model.replies = [f"{BASE}- The printer is new"]
-    rival = asyncio.run(desk.run(START + timedelta(hours=1))).run
-    desk.review.apply(rival, [Decision(1, "accept")], when=LATER)
-    assert desk.store.load(run).state == "superseded"
-    assert desk.fates() == ["waiting", "waiting", "merged"]
+    other = asyncio.run(desk.run(START + timedelta(hours=1))).run
+    desk.review.apply(other, [Decision(1, "accept")], when=LATER)
+    assert desk.store.load(run).state == "in_review"
+    shown = desk.review.show(run)
+    assert "The printer is new" in shown.base
+    assert [d.verdict for d in shown.decisions] == ["accept"]
+    desk.review.apply(run, accept_all(shown.changes), when=LATER)
+    assert "The printer is new" in desk.memory()
+
+
+def test_accepting_one_withdraws_its_unopened_rivals(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    twin = structs.replace(desk.store.load(run), id="r-twin")
+    desk.store.add(twin)
+    desk.review.apply(run, accept_all(desk.review.show(run).changes), when=LATER)
+    assert desk.store.load("r-twin").state == "superseded"
 
 
 def test_a_saved_fact_that_waits_outlives_the_apply_of_another_proposal(tmp_path: Path) -> None:
