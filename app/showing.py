@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from app.engine.engine import Engine
     from app.engine.events import Activity
+    from app.gui.window.person_look import PersonLook
 
 OpenEngine = Callable[[Path], "Coroutine[object, object, Engine]"]
 
@@ -82,6 +83,7 @@ class Showing:
         state = places.data_dir() / "window.json"
         self.window = MainWindow(self.desk, factories(), state)
         self._open_engine = open_engine or _open
+        self._look: PersonLook | None = None
         self._doorbell: Doorbell | None = None
         self._waiting: list[tuple[str, str]] = []  # faults to show
         self._told: set[str] = set()  # troubles, by their sentence
@@ -117,6 +119,7 @@ class Showing:
         """Open the engine behind the window; failures become a notice, never an end."""
         import asyncio
 
+        from app.gui.window.person_look import PersonLook
         from app.personal import Personal
 
         self.faults.install(asyncio.get_running_loop())
@@ -126,6 +129,8 @@ class Showing:
         if self._doorbell.second:  # another start was faster; its window is in front now
             self.ended.set()
             return
+        self._look = PersonLook(self.desk, self.window)
+        await self._look.use()
         await self._tell_of_crash()
         await self.open()
 
@@ -165,6 +170,8 @@ class Showing:
 
     async def end(self) -> None:
         """Stop everything in the order that loses nothing."""
+        if self._look is not None:
+            await self._look.end()
         await self.window.end()
         if self.engine is not None:
             await self.engine.close(CLOSE_WITHIN)

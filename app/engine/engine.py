@@ -202,7 +202,8 @@ class Engine:
         await rooms.close_sessions()
         await rooms.end_tasks()
         await rooms.index.close()
-        await rooms.close_models()
+        await rooms.retired.close()
+        await rooms.endpoints.close()
 
 
 def stored_config(layout: Layout, defaults: EngineConfig) -> tuple[EngineConfig, str]:

@@ -27,6 +27,7 @@ from app.engine.errors import UserError
 from app.engine.events import Bus
 from app.engine.jobs import JobContext, JobQueue, Skipped
 from app.engine.llm.endpoint import Endpoint
+from app.engine.llm.retired import Retired
 from app.engine.llm.roles import Endpoints
 from app.engine.memory.apply import Review
 from app.engine.memory.base import BaseMemory
@@ -87,8 +88,7 @@ class Rooms:
         self.agents: dict[str, Agent] = {}
         self.problems: list[str] = []
         self._tasks: set[asyncio.Task[object]] = set()
-        self._retired: list[Endpoint] = []
-        self._retiring: set[asyncio.Task[None]] = set()
+        self.retired = Retired()
 
         self.history = History(layout)
         self.writer = MemoryWriter(layout, self.history)
@@ -376,29 +376,9 @@ class Rooms:
     def retire(self, endpoints: Sequence[Endpoint]) -> None:
         """Close endpoints that nobody asks any more, once what runs now has ended."""
         if endpoints:
-            self._retired += endpoints
-            # Not one of `_tasks`: settling a workspace must not wait for a job that runs.
-            task = self.loop.create_task(self._close_retired(list(endpoints)))
-            self._retiring.add(task)
-            task.add_done_callback(self._retiring.discard)
-
-    async def _close_retired(self, endpoints: list[Endpoint]) -> None:
-        turns = [live.turn for live in self.live.values() if live.turn and not live.turn.done()]
-        if turns:
-            await asyncio.wait(turns)
-        for job in self.queue.running():
-            await self.queue.ended(job.id)
-        for endpoint in endpoints:
-            if endpoint in self._retired:
-                self._retired.remove(endpoint)
-                await endpoint.close()
-
-    async def close_models(self) -> None:
-        """Close every endpoint, also those that were about to be."""
-        rest, self._retired = self._retired, []
-        for endpoint in rest:
-            await endpoint.close()
-        await self.endpoints.close()
+            turns = [one.turn for one in self.live.values() if one.turn and not one.turn.done()]
+            jobs = [self.queue.ended(job.id) for job in self.queue.running()]
+            self.retired.close_after([*turns, *jobs], endpoints)
 
     async def settled(self) -> None:
         """Wait for what follows finished turns (it queues jobs)."""
@@ -422,10 +402,9 @@ class Rooms:
 
     async def end_tasks(self) -> None:
         """Cancel what the engine started and wait for it."""
-        ours = [*self._tasks, *self._retiring]
-        for task in ours:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*ours, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _reindex_now(self, path: str) -> None:
         """Bring one path up to date, from a thread, and wait: new text is found before old goes."""
