@@ -138,7 +138,7 @@ class MainWindow(QWidget):
         """Name the workspace; `recent` are (name, path) of others for the menu."""
         home = str(Path.home())
         shown = "~" + path[len(home) :] if path.startswith(home) and len(home) > 1 else path
-        self.sidebar.head.set_workspace(name, tr("a copy to try things on") if demo else shown)
+        self.sidebar.head.set_workspace(name, tr("demo, a copy") if demo else shown)
         self._workspaces = recent
         self.is_demo = demo
         self.setWindowTitle(f"{preview(name, 60)}, Palimpsest")

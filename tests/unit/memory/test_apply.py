@@ -112,7 +112,7 @@ def test_an_opened_review_of_other_sections_outlives_the_apply_of_another(tmp_pa
     shown = desk.review.show(run)
     assert "The printer is new" in shown.base
     desk.review.apply(run, accept_all(shown.changes), when=LATER)
-    assert "The printer is new" in desk.memory()
+    assert "The printer is new" in desk.memory
     assert desk.store.load(run).state == "applied"
 
 
