@@ -141,7 +141,7 @@ print("VISIBLE", show.window.isVisible(), flush=True)
 
 def test_a_second_start_raises_the_first_window(tmp_path: Path) -> None:
     async def second() -> tuple[int | None, str]:
-        while not (tmp_path / "ready").exists():  # noqa: ASYNC110 - another process makes it
+        while not (tmp_path / "ready").exists():
             await asyncio.sleep(0.05)
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "app", str(tmp_path / "ws"),

@@ -42,7 +42,7 @@ def driven(folder):
     async def begin_and_drive():
         global task
         task = asyncio.ensure_future(begin())
-        task.add_done_callback(lambda t: t.cancelled() or t.exception() and show.faults.report(t.exception()))
+        task.add_done_callback(lambda t: program._told(t, show))
         show.driving = asyncio.ensure_future(guarded(show))
         await asyncio.wait([task])
 
