@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -34,15 +34,13 @@ ROWS: dict[str, type[Row]] = {
 
 
 class _Sheet(QWidget):
-    """The paper in the scroll area. `laid` after each layout."""
+    """The paper in the scroll area. `laid` when its size changed, rows being in their places."""
 
     laid = Signal()
 
-    def event(self, event: QEvent) -> bool:
-        done = super().event(event)
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
-            self.laid.emit()
-        return done
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.laid.emit()
 
 
 class TranscriptView(QScrollArea):
@@ -95,6 +93,8 @@ class TranscriptView(QScrollArea):
         self.sheet.laid.connect(self._keep_place)
         self.verticalScrollBar().rangeChanged.connect(lambda *_: self._keep_place())
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self._settling = QTimer(self, singleShot=True, interval=0)
+        self._settling.timeout.connect(self._keep_place)
         self._filling = QTimer(self, singleShot=True, interval=0)
         self._filling.timeout.connect(self._fill)
         self._settle_links()
@@ -316,7 +316,7 @@ class TranscriptView(QScrollArea):
         # The column stays in line with the composer, also when a scroll bar shows.
         bar = self.width() - self.viewport().width()
         self._outer.setContentsMargins(16, 0, max(16 - bar, 0), 0)
-        QTimer.singleShot(0, self, self._keep_place)
+        self._settling.start()
 
     def step(self, by: int) -> None:
         """One page (±1) by keyboard."""
