@@ -18,18 +18,14 @@ class Retired:
         self._open: list[Endpoint] = []
         self._waiting: set[asyncio.Task[None]] = set()
 
-    def close_after(
-        self, work: Iterable[Awaitable[object]], endpoints: Sequence[Endpoint]
-    ) -> None:
+    def close_after(self, work: Iterable[Awaitable[object]], endpoints: Sequence[Endpoint]) -> None:
         """Close `endpoints` when all of `work` is over, however it ended; returns at once."""
         self._open += endpoints
         task = asyncio.create_task(self._close_after(list(work), list(endpoints)))
         self._waiting.add(task)
         task.add_done_callback(self._waiting.discard)
 
-    async def _close_after(
-        self, work: list[Awaitable[object]], endpoints: list[Endpoint]
-    ) -> None:
+    async def _close_after(self, work: list[Awaitable[object]], endpoints: list[Endpoint]) -> None:
         if work:
             await asyncio.wait([asyncio.ensure_future(one) for one in work])
         for endpoint in endpoints:

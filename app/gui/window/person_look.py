@@ -1,7 +1,7 @@
 """The person's look: taken from their settings at the start, kept there when it changes.
 
-Whoever changes the theme (the settings, a key, the palette) need not know where that is stored: what
-differs from the file a moment later is written. Settings that cannot be read are left alone.
+Whoever changes the theme (the settings, a key, the palette) need not know where that is stored:
+what differs from the file a moment later is written. Settings that cannot be read are left alone.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ SECTIONS: tuple[Section, ...] = (
         ),
     ),
     Section(
-        "upkeep", "Retention", "What is put away when it grows old, and how often that is looked at.",
+        "upkeep", "Retention", "What is put away when it grows old, and how often.",
         (
             Group("How long things stay in place", (
                 "memory.daily_file_retention_days", "memory.session_retention_days",
