@@ -37,7 +37,9 @@ class ChangeCard(QWidget):
         self.accept.clicked.connect(lambda: self.accepted.emit(self.n))
         self.reject.clicked.connect(lambda: self.rejected.emit(self.n))
         self.edit.clicked.connect(lambda: self.edit_wanted.emit(self.n))
-        head = QHBoxLayout()
+        bed = QWidget()
+        bed.setMinimumHeight(28)
+        head = QHBoxLayout(bed)
         head.setContentsMargins(0, 0, 0, 0)
         head.setSpacing(6)
         head.addStretch(1)
@@ -53,8 +55,11 @@ class ChangeCard(QWidget):
         box = QVBoxLayout(self)
         box.setContentsMargins(18, 7, 24, 6)
         box.setSpacing(2)
-        box.addLayout(head)
-        box.addWidget(self.field)
+        box.addWidget(bed)
+        own = QHBoxLayout()
+        own.setContentsMargins(42, 0, 0, 0)
+        own.addWidget(self.field)
+        box.addLayout(own)
         box.addStretch(1)
         box.addLayout(self.foot)
         self._sources: object = None
@@ -109,7 +114,7 @@ class ChangeCard(QWidget):
             self.foot.addWidget(KeyCaps("G, P"))
         elif row.source:
             warn = bool(row.source_tone)
-            icon = "circle-help" if warn else "corner-down-right"
+            icon = "circle-question-mark" if warn else "corner-down-right"
             self.foot.addWidget(IconLabel(icon, 12, "warn" if warn else "text_soft"))
             self.foot.addSpacing(4)
             weight = 600 if warn else None

@@ -19,14 +19,14 @@ from app.gui.look.theme import token
 from app.gui.look.type import font, line_step, row_height
 from app.gui.panes.memory.change_card import ChangeCard
 from app.gui.panes.memory.change_rows import ChangeRow, Piece
-from app.gui.panes.memory.lines import Para
+from app.gui.panes.memory.lines import Para, quiet
 from app.gui.panes.memory.tall import RIGHT, TallList
 from app.gui.widgets.paint import draw_text, rounded
 from app.gui.widgets.rows import Row
 
 MARGIN = 18  # from the list's edge to a card's border
 CIRCLE, BODY, SIGN = 20, 42, 26  # from the card's border
-TOP, HEAD, GAP, FOOT = 8, 26, 2, 24
+TOP, HEAD, GAP, FOOT = 8, 28, 2, 24
 EDITOR = 96
 
 
@@ -147,9 +147,10 @@ class ChangeList(TallList):
             y += EDITOR
         else:
             placed, y = self._place(row, left, room, y)
-        foot = max(FOOT, line_step("small") + 6) if row.source or row.focused else 6
+        has_foot = row.source or (row.focused and row.decidable)
+        foot = max(FOOT, line_step("small") + 6) if has_foot else 4
         if row.editing:
-            foot = 34
+            foot = 38
         high = round(y + foot + TOP / 2)
         self._laid[row.id] = (row, width, placed, high)
         return placed, high
@@ -165,7 +166,7 @@ class ChangeList(TallList):
             x = left + (half + 10 if piece.column == 2 else 0)
             para = Para(
                 piece.text, wide - SIGN - label - 8, color=color,
-                runs=() if row.verdict == "reject" else piece.runs,
+                runs=quiet(piece.runs) if row.verdict == "reject" else piece.runs,
             )  # fmt: skip
             tallest = max(tallest, para.height)
             placed.append(_Placed(piece, para, x, y, wide))
@@ -283,7 +284,7 @@ class ChangeList(TallList):
         middle = height - TOP / 2 - step / 2 - 1
         x = float(MARGIN + BODY)
         color = row.source_tone or "text_faint"
-        name = "circle-help" if row.source_tone else "corner-down-right"
+        name = "circle-question-mark" if row.source_tone else "corner-down-right"
         paint_icon(painter, name, x, middle - 6, 12, "warn" if row.source_tone else "text_faint")
         painter.setFont(font("small"))
         room = QRectF(x + 18, middle - 11, right - x - 18, 22)

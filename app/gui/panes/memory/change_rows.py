@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+
+from PySide6.QtCore import QDate
 
 from app.engine.records import Change, Decision, Span
-from app.gui.look.text import number, plural, preview, tr
+from app.gui.look.text import locale, number, plural, preview, tr
 from app.gui.panes.memory.deciding import Deciding, group_of
 from app.gui.panes.memory.lines import LIMIT, Run, cut, plain
 from app.gui.widgets.rows import Row
@@ -127,8 +130,14 @@ def source_words(change: Change, known: bool = True) -> str:
 
 
 def source_name(path: str, line: int) -> str:
-    """A place in a daily log: "2026-11-27, line 4"."""
+    """A place in a daily log: "27 Nov, line 4"; a file whose name is no date by its name."""
     name = path.rsplit("/", 1)[-1].removesuffix(".md")
+    try:
+        day = date.fromisoformat(name)
+        pattern = "d MMM" if day.year == date.today().year else "d MMM yyyy"
+        name = locale().toString(QDate(day.year, day.month, day.day), pattern)
+    except ValueError:
+        pass
     return tr("{name}, line {n}", name=preview(name, 40), n=number(line)) if line else name
 
 

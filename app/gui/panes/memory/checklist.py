@@ -37,6 +37,11 @@ def name_of(check: str) -> str:
     return tr(NAMES.get(check, check.replace("_", " ").capitalize()))
 
 
+def told(check: Check) -> str:
+    """What the check says, without the bullets of the lines it names."""
+    return check.detail.replace(": - ", ": ").replace(": * ", ": ")
+
+
 class Checklist(QWidget):
     """`go_wanted(name)`: show the change that check is about."""
 
@@ -122,8 +127,8 @@ class Checklist(QWidget):
             link = Link(tr("Go to it"))
             link.clicked.connect(lambda: self.go_wanted.emit(check.name))
             more.append(link)
-        icon = "triangle-alert" if check.name in GRAVE else "circle-help"
-        return self._row(icon, "warn", name_of(check.name), check.detail, *more)
+        icon = "triangle-alert" if check.name in GRAVE else "circle-question-mark"
+        return self._row(icon, "warn", name_of(check.name), told(check), *more)
 
     def _passed_row(self, passed: Sequence[Check]) -> QWidget:
         link = Link(tr("Hide") if self._all else tr("Show"))

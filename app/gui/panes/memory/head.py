@@ -28,12 +28,12 @@ class Acts:
     def __init__(self, head: PaneHead) -> None:
         self.share = Share(tr("Budget"), 72)
         self.budget = T("", "small", "text_soft", tabular=True)
-        self.origins = Button(tr("Origins"), "quiet", icon="history", key="B")
+        self.origins = Button(tr("Origins"), "quiet", icon="rotate-ccw-clock", key="B")
         self.origins.setCheckable(True)
         self.edit = Button(tr("Edit"), "quiet", icon="pencil", key="E")
         self.queue = IconButton("list-checks", tr("All proposals"), key="L")
         self.primary = Button("", "primary", icon="git-pull-request-arrow", height=30)
-        self.back = IconButton("x", tr("Back to MEMORY.md"), key="Esc")
+        self.back = IconButton("arrow-left", tr("Back to MEMORY.md"), key="Esc")
         self.cancel = Button(tr("Go back"), "quiet", key="Esc")
         self.save = Button(tr("Save"), "primary", icon="check", key="Ctrl+S", height=30)
         self.decided = T("", "body", "text_soft", tabular=True)
@@ -44,8 +44,8 @@ class Acts:
         self._all: dict[str, QWidget] = {
             name: getattr(self, name)
             for name in (
-                "share", "budget", "origins", "edit", "queue", "decided", "half", "reject_all",
-                "cancel", "save", "back", "primary", "apply",
+                "share", "budget", "origins", "edit", "queue", "back", "decided", "half",
+                "reject_all", "cancel", "save", "primary", "apply",
             )
         }  # fmt: skip
         head.add(*self._all.values())

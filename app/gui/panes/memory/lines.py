@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
@@ -103,6 +104,11 @@ def _with_code(text: str) -> tuple[str, tuple[Run, ...]]:
     return "".join(out), tuple(runs)
 
 
+def quiet(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """The same stretches without their colours: what was rejected keeps its signs, in grey."""
+    return tuple(Run(run.start, run.end, f"{run.look}_off") for run in runs)
+
+
 class Para:
     """One paragraph laid out for a width. `height` in px."""
 
@@ -186,21 +192,23 @@ class Para:
 
     def _strokes(self, painter: QPainter, x: float, y: float, run: Run) -> None:
         """The line through what goes, the line under what comes, a dot where only spaces differ."""
-        if run.look not in ("lost", "added"):
+        look, _, off = run.look.partition("_")
+        if look not in ("lost", "added"):
             return
+        ink = token("text_soft" if off else "text" if look == "lost" else "added")
         piece = self._text[run.start : run.end]
         for box in self._boxes(run):
             box = box.translated(x, y)
             if not piece.strip():
                 painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(token(run.look))
+                painter.setBrush(token(look))
                 painter.drawEllipse(box.center(), 1.5, 1.5)
-            elif run.look == "lost":
+            elif look == "lost":
                 middle = box.center().y() + 1
-                painter.fillRect(QRectF(box.left(), middle, box.width(), 1.2), token("text"))
-            if run.look == "added":
+                painter.fillRect(QRectF(box.left(), middle, box.width(), 1.2), ink)
+            if look == "added":
                 under = QRectF(box.left() - 1, box.bottom() - 1.4, box.width() + 2, 1.4)
-                painter.fillRect(under, token("added"))
+                painter.fillRect(under, ink)
 
 
 _GROUNDS = {"lost": "lost_mark", "added": "added_mark", "code": "sunken", "hit": "hit"}
@@ -221,5 +229,5 @@ def _range(start: int, end: int, look: str, role: Role) -> QTextLayout.FormatRan
 
 
 def _cursor(line: QTextLine, at: int) -> float:
-    found = line.cursorToX(at)
-    return found[0] if isinstance(found, tuple) else found
+    found: Any = line.cursorToX(at)  # the stubs say one number, the wheel gives a pair
+    return float(found[0] if isinstance(found, tuple) else found)

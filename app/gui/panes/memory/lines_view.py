@@ -60,6 +60,7 @@ class LineRow(Row):
     pinned: bool = False
     origin: Origin | None = None
     gone: int = 0
+    gap: bool = True
 
 
 def line_rows(text: str) -> list[LineRow]:
@@ -68,6 +69,7 @@ def line_rows(text: str) -> list[LineRow]:
     if lines and not lines[-1]:
         lines.pop()
     rows: list[LineRow] = []
+    after_heading = False
     for number, line in enumerate(lines, 1):
         one = shown(line)
         blank = one.blank
@@ -75,8 +77,9 @@ def line_rows(text: str) -> list[LineRow]:
         tone = "off" if blank else ""
         rows.append(
             LineRow(f"l{number}", one.text, tone=tone, spoken=spoken, number=number, shown=one,
-                    tip=one.text, data=line)
+                    tip=one.text, data=line, gap=not after_heading)
         )  # fmt: skip
+        after_heading = bool(one.level)
     return rows
 
 
@@ -161,8 +164,8 @@ class LinesView(TallList):
         if not row.number:
             return 20
         one = row.shown
-        if one.blank:
-            return 7 if self._compact else 8
+        if one.blank:  # a heading stands close to what it heads
+            return 1 if not row.gap else 7 if self._compact else 8
         pad = self._pad(one)
         room = self._text_width(row, width)
         used = self._font_of(one)
@@ -264,7 +267,7 @@ class LinesView(TallList):
         self, painter: QPainter, box: QRectF, row: LineRow, middle: float, selected: bool
     ) -> None:
         right = box.right() - 20
-        if self._origins and row.origin is not None:
+        if self._origins and row.origin is not None and not row.shown.level:
             left = right - ORIGIN + 12
             paint_mark(painter, row.origin.cause, QPointF(left + 6, middle), IN_LISTS + 0.5)
             painter.setFont(font("small"))

@@ -202,8 +202,10 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         self.stack.setCurrentWidget(page[mode])
         if mode == "file":
             self._show_file()
+        if mode not in ("version", "compare"):
+            self.scrubber.to_newest()
         self.settle_head()
-        if self.shown and self.isVisible():
+        if self.shown and self.isVisible() and not self.scrubber.line.hasFocus():
             self.focus_parts()[0].setFocus()
 
     def leave(self) -> bool:
@@ -261,6 +263,9 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
             return tr("Edit"), tr("MEMORY.md, raw text")
         if self.mode == "queue":
             return tr("Proposals"), plural(len(self.waiting()), "{n} waits", "{n} wait")
+        if self.mode == "version":
+            n = number(self.file.version)
+            return tr("Memory"), tr("version {n} of {all}", n=n, all=number(len(self.versions)))
         memory = self.memory
         if memory.state != "present":
             return tr("Memory"), "MEMORY.md"

@@ -13,13 +13,13 @@ from app.gui.look.text import moment, number, plural, preview, sentence, tr
 from app.gui.widgets.rows import Row, RowList
 from app.gui.widgets.surfaces import EmptyState
 
-OPEN = ("proposed", "in_review", "partly_applied")
+OPEN = ("proposed", "in_review")
 STATES = {
     "proposed": "waiting",
     "in_review": "in review",
     "applying": "being applied",
     "applied": "applied",
-    "partly_applied": "partly applied, the rest waits",
+    "partly_applied": "partly applied",
     "rejected": "rejected",
     "superseded": "replaced by a later one",
     "failed": "failed",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.engine.errors import Unreadable
-from app.engine.records import Change, Preview, Proposal, ProposalInfo, Source
+from app.engine.records import Change, JobInfo, Preview, Proposal, ProposalInfo, Source
 from app.gui.look.text import plural, tr
 from app.gui.panes.memory.change_rows import Marks, pairs
 from app.gui.panes.memory.deciding import Verdict
@@ -235,8 +235,12 @@ class Reviews:
         before = self.job
         self.job = next((job for job in jobs if job.kind == "consolidate"), None)
         now = self.job
-        watched = before is not None and now is not None and before.id == now.id
-        if watched and now.state != before.state:
+        if before is not None and now is not None and before.id == now.id:
+            self._say_job(before, now)
+        self._settle_main()
+
+    def _say_job(self: Any, before: JobInfo, now: JobInfo) -> None:
+        if now.state != before.state:
             if now.state in ENDED:
                 tone = "lost" if now.state == "failed" else "info"
                 said = now.reason or tr("The consolidation made no proposal.")
@@ -245,4 +249,3 @@ class Reviews:
             elif now.state == "done" and not self.waiting():
                 said = now.result or now.reason or tr("Nothing new was found in the daily logs")
                 self.undo_bar.show_act(said, tone="info")
-        self._settle_main()

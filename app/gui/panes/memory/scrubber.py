@@ -20,7 +20,7 @@ from app.gui.look.theme import theme, token
 from app.gui.look.type import font
 from app.gui.panes.memory.why_panel import cause_words
 from app.gui.widgets.labels import Link, T, plain_tip
-from app.gui.widgets.marks import KindMark, mark_of, mark_word
+from app.gui.widgets.marks import KindMark, mark_word
 from app.gui.widgets.marks import paint_mark as paint
 from app.gui.widgets.paint import draw_text, focus_ring, rounded, smooth
 from app.gui.widgets.surfaces import Hairline
@@ -104,6 +104,13 @@ class VersionLine(QWidget):
                 self.base = self._all[at - 1].number if at else 0
             self._settle()
             self.shown.emit(wanted)
+
+    def to_newest(self) -> None:
+        """Both handles back to the end, without telling anybody."""
+        if self._all and self.shows != self._all[-1].number:
+            self.shows = self._all[-1].number
+            self.base = self._all[-2].number if len(self._all) > 1 else 0
+            self._settle()
 
     def _set_base(self, wanted: int) -> None:
         if wanted != self.base:
@@ -278,7 +285,6 @@ class Scrubber(QWidget):
         head.addStretch(1)
         self._legend: list[QWidget] = []
         for kind in LEGEND:
-            assert mark_of(kind)
             mark = KindMark(kind, 3.8)
             word = T(mark_word(kind), "small", "text_soft")
             head.addWidget(mark)
@@ -305,6 +311,10 @@ class Scrubber(QWidget):
         """Versions newest first, as the engine gives them."""
         self.line.set_versions(list(reversed(versions)), now, waiting)
         self._whole = versions[0].number if versions else 0
+        self._settle()
+
+    def to_newest(self) -> None:
+        self.line.to_newest()
         self._settle()
 
     def _settle(self, *_: object) -> None:

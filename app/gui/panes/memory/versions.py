@@ -22,7 +22,9 @@ class Versions:
             self.leave_version()
         elif self.mode == "compare":
             self.show_compare(*self.scrubber.pair())
-        elif self.mode in ("file", "version", "queue"):
+        else:
+            if self.mode == "edit":
+                self.edit_open = self.editor.touched()
             self.tasks.latest("version", self._show_version(wanted))
 
     async def _show_version(self: Any, wanted: int) -> None:
@@ -30,15 +32,16 @@ class Versions:
         text = await self.desk.engine.ask.version_text(wanted)
         if version is None or self.scrubber.line.shows != wanted:
             return
-        self.show_mode("version")
         self.file.show_version(version, text, self.desk.now())
-        self.settle_head()
+        if self.mode == "version":
+            self.settle_head()
+        else:
+            self.show_mode("version")
 
     def leave_version(self: Any) -> None:
         """Back to the file as it is."""
         self.tasks.cancel("version")
-        if self.versions:
-            self.scrubber.line.show_version(self.versions[0].number)
+        self.scrubber.to_newest()
         if self.mode == "version" or self.file.version:
             self.show_mode("file")
 

@@ -33,17 +33,21 @@ CAUSES = {
 }
 
 
-def cause_words(version: Version) -> str:
+SHORT = {"saved": "saved", "hand": "by hand", "start": "from the start"}
+
+
+def cause_words(version: Version, *, short: bool = False) -> str:
     """Who or what made a version: the model for a run, else the cause in words."""
     if version.cause == "consolidation" and version.model:
         return preview(version.model, 24)
-    return tr(CAUSES.get(version.cause, version.cause))
+    known = CAUSES | SHORT if short else CAUSES
+    return tr(known.get(version.cause, version.cause))
 
 
 def since_words(version: Version, now: datetime) -> str:
     """Beside a line: "demo script, 10 Nov"."""
     day = short_day(version.when.astimezone().date(), now.astimezone().date())
-    return tr("{who}, {day}", who=cause_words(version), day=day)
+    return tr("{who}, {day}", who=cause_words(version, short=True), day=day)
 
 
 class WhyPanel(Ground):
@@ -123,7 +127,7 @@ class WhyPanel(Ground):
         else:
             day = short_day(since.when.astimezone().date(), now.astimezone().date())
             words = tr("MEMORY.md since version {n}, {day}", n=number(since.number), day=day)
-        step = _Step("book-marked", "accent", words, plain(found.text)[:600], last=not more)
+        step = _Step("book-bookmark", "accent", words, plain(found.text)[:600], last=not more)
         if since is not None:
             link = step.link(tr("{who}: show that version", who=cause_words(since)))
             link.clicked.connect(lambda: self.version_wanted.emit(since.number))

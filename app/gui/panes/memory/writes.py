@@ -88,11 +88,8 @@ class Writes:
             self.applying = False
             self.settle_head()
         self.notices.drop(BaseChanged.__name__)
-        if done.left_waiting:
-            await self.load_review(proposal.info.id)
-        else:
-            self.review.clear()
-            self.show_mode("file")
+        self.review.clear()
+        self.show_mode("file")
         await self.refresh()
         self.tell(written_words(done), undo=bool(done.version))
 
@@ -246,7 +243,11 @@ def written_words(done: Applied) -> str:
     parts = [
         plural(done.added, "{n} line added", "{n} lines added") if done.added else "",
         plural(done.dropped, "{n} line gone", "{n} lines gone") if done.dropped else "",
-        plural(done.left_waiting, "{n} change still waits", "{n} changes still wait")
+        plural(
+            done.left_waiting,
+            "{n} undecided change comes again with the next run",
+            "{n} undecided changes come again with the next run",
+        )
         if done.left_waiting
         else "",
     ]
