@@ -49,7 +49,7 @@ class ScrolledRows(QAbstractScrollArea):
         self._heights = Heights()
         self._real: set[int] = set()
         self._top = self._offset = 0
-        self._wide = 0.0
+        self.wide = 0.0
         self._syncing = False
         self.verticalScrollBar().setSingleStep(STEP)
         self.verticalScrollBar().valueChanged.connect(self._on_bar)
@@ -95,7 +95,7 @@ class ScrolledRows(QAbstractScrollArea):
         self.settle()
 
     def _measure_again(self) -> None:
-        self._wide = self.column()
+        self.wide = self.column()
         self._real.clear()
         self._heights = Heights([self.estimate(at) for at in range(len(self.rows))])
 
@@ -218,7 +218,7 @@ class ScrolledRows(QAbstractScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.column() != self._wide:
+        if self.column() != self.wide:
             end = self.at_end() and bool(self._real)
             self._measure_again()
             if end:
@@ -230,6 +230,8 @@ class ScrolledRows(QAbstractScrollArea):
         for role in (QPalette.ColorRole.Base, QPalette.ColorRole.Window):
             palette.setColor(role, token("canvas"))
         self.setPalette(palette)
+        # With a style sheet the viewport keeps the colours of its first polish.
+        self.viewport().setPalette(palette)
         if self.rows:
             self.forget()
             self._measure_again()
