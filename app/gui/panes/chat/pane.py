@@ -62,7 +62,7 @@ class ChatPane(Pane):
         self._more_before = False
         self._loaded = ""  # the session whose items are shown
         self._build()
-        self.bar = UndoBar(self.view)
+        self.bar = UndoBar(self.middle)
         self._wire()
 
     def _build(self) -> None:
