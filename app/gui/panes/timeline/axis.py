@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right
+from collections import Counter
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -58,6 +59,7 @@ class Axis(QWidget):
         self.head = 0.0
         self._folded = False
         self._still: QPixmap | None = None
+        self._lanes_at: float | None = None
         self._press: float | None = None
         self._brushing = False
         self.setFixedHeight(HEIGHT)
@@ -90,6 +92,7 @@ class Axis(QWidget):
 
     def _again(self) -> None:
         self._still = None
+        self._lanes_at = None
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -98,6 +101,12 @@ class Axis(QWidget):
     # ------------------------------------------------------------------ geometry
 
     def _left(self) -> float:
+        if self._lanes_at is None:
+            self._lanes_at = self._lanes_left()
+        return self._lanes_at
+
+    def _lanes_left(self) -> float:
+        """Where the lanes begin, right of their names; asked once per size and font."""
         margin = 24.0 if self.window().width() >= 1000 else 16.0
         if self._folded:
             return margin
@@ -291,10 +300,9 @@ class Axis(QWidget):
     def _draw_density(
         self, painter: QPainter, lane: int, marks: tuple[Mark, ...], y: float
     ) -> None:
-        bins: dict[int, int] = {}
-        for mark in marks:
-            place = int((self.x_of(mark.v) - self._left()) // 3)
-            bins[place] = bins.get(place, 0) + 1
+        start, end = self.view
+        per = self._span() / max(end - start, 1e-6) / 3
+        bins = Counter(int((mark.v - start) * per) for mark in marks)
         most = max(bins.values())
         shade = token(mark_of(LANES[lane])[1])
         for place, count in bins.items():
@@ -402,7 +410,7 @@ class Axis(QWidget):
         event.ignore()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self._still = None
+        self._again()
         super().resizeEvent(event)
 
     def focusInEvent(self, event: object) -> None:

@@ -75,18 +75,20 @@ class Inker:
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[object, ...], Laid] = OrderedDict()
         self.today = date.min
+        self._step = line_step("read")
 
     def forget(self) -> None:
         self._kept.clear()
+        self._step = line_step("read")
 
     def estimate(self, block: Block, width: float) -> int:
         """A quick guess of a block's height in px."""
         if block.form != "say" or block.item is None:
             return LEAST.get(block.form, 30)
         per_line = max(width / 7.2, 20)
-        text = block.item.text[:4_000]
-        lines = sum(1 + int(len(line) / per_line) for line in text.split("\n")[:30])
-        return 34 + min(lines, 31) * line_step("read")
+        text = block.item.text
+        lines = 1 + text.count("\n", 0, 4_000) + int(len(text) / per_line)
+        return 34 + min(lines, 31) * self._step
 
     def lay(self, block: Block, width: float, is_open: bool) -> Laid:
         item = block.item

@@ -37,8 +37,8 @@ class Sheet(UnevenRows):
         return self.column() >= SIDE_FROM
 
     def _width(self, block: Block) -> float:
-        wide = self.column()
-        return wide * HALF if block.group and self.beside() else wide
+        wide = self.wide  # asked for every row: no look at the window
+        return wide * HALF if block.group and wide >= SIDE_FROM else wide
 
     def laid(self, at: int) -> Laid:
         block = self.rows[at]

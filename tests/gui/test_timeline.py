@@ -1,0 +1,532 @@
+"""The timeline through its actions, its rows and its page, on a small fake engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.engine.errors import SessionNotFound
+from app.engine.events import Bus, TurnEvent
+from app.engine.records import SessionInfo, TranscriptItem
+from app.gui.panes.timeline.blocks import build, model_view
+from app.gui.panes.timeline.pane import TimelinePane
+from app.gui.panes.timeline.scale import build_scale
+from app.gui.panes.timeline.sessions import session_rows
+from app.gui.panes.timeline.words import words
+from app.gui.widgets.action import overlapping
+from app.gui.widgets.pane import Desk, Target
+
+NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
+
+
+def at(minutes: float) -> datetime:
+    return NOW - timedelta(minutes=60) + timedelta(minutes=minutes)
+
+
+def said(n: int, kind: str = "user", **more: object) -> TranscriptItem:
+    fields: dict[str, object] = {"text": f"text {n}", "when": at(n), **more}
+    return TranscriptItem(id=f"e{n}", seq=n, kind=kind, **fields)  # type: ignore[arg-type]
+
+
+def conversation() -> list[TranscriptItem]:
+    """Two compacted messages, an eviction between them, their compaction, and what came after."""
+    return [
+        said(1, covered_by="e5"),
+        TranscriptItem(id="e2", seq=2, kind="eviction", when=at(2), target="evicted/a.txt",
+                       detail={"chars": 28_400}),
+        said(3, "assistant", covered_by="e5"),
+        said(4),
+        TranscriptItem(id="e5", seq=5, kind="compaction", when=at(5), text="## GOAL\nWhat was said",
+                       detail={"before": 26_900, "after": 8_400, "number": 3, "covered": 2}),
+        TranscriptItem(id="e6", seq=6, kind="tool", when=at(6), tool="shell",
+                       arguments='{"command": "ls -l"}', result="a\nb\nc",
+                       detail={"result_id": "e7"}),
+        TranscriptItem(id="e8", seq=8, kind="tool", when=at(8), tool="shell", result="boom",
+                       is_error=True),
+        TranscriptItem(id="e9", seq=9, kind="gap", when=None, text="not JSON",
+                       detail={"raw": "{torn"}),
+        TranscriptItem(id="e10", seq=10, kind="flush", when=at(10), target="memory/2026-11-30.md",
+                       detail={"bullets": 2, "run": "r1"}),
+        TranscriptItem(id="e11", seq=11, kind="consolidation", when=at(11), target="p1"),
+        said(12, "assistant", text="**Done** in `x`"),
+    ]  # fmt: skip
+
+
+def session(id: str, **more: object) -> SessionInfo:
+    fields: dict[str, object] = {
+        "title": f"Session {id}", "first": at(0), "last": at(20), "entries": 20, "messages": 6,
+        "bytes": 1_400, **more,
+    }  # fmt: skip
+    return SessionInfo(id=id, **fields)  # type: ignore[arg-type]
+
+
+class Engine:
+    """Sessions and their items in memory, asked in pages as the real one is."""
+
+    def __init__(self) -> None:
+        self.items = {"a": conversation(), "b": [said(1, text="中文的一行")]}
+        self.list = [session("a", compactions=1, flushes=1), session("b", last=at(-3_000))]
+        self.done: list[tuple[object, ...]] = []
+        self.asked: list[tuple[object, ...]] = []
+
+    async def sessions(self) -> list[SessionInfo]:
+        return list(self.list)
+
+    async def transcript(
+        self, session_id: str, *, before: int | None = None, limit: int = 2_000
+    ) -> list[TranscriptItem]:
+        self.asked.append((session_id, before, limit))
+        found = [i for i in self.items[session_id] if before is None or i.seq < before]
+        return found[-limit:]
+
+    async def full_text(self, session_id: str, item_id: str) -> str:
+        return "whole"
+
+    async def rename_session(self, session_id: str, title: str, *, initiator: object) -> None:
+        self.done.append(("rename", session_id, title))
+
+    async def trash_session(self, session_id: str, *, initiator: object) -> None:
+        self.done.append(("trash", session_id))
+        self.list = [s for s in self.list if s.id != session_id]
+
+    async def restore_session(self, session_id: str, *, initiator: object) -> None:
+        self.done.append(("restore", session_id))
+        self.list = [session(session_id), *self.list]
+
+    async def remember(self, text: str, *, session_id: str, entry_id: str, initiator: object):
+        self.done.append(("remember", text, session_id, entry_id))
+
+    async def undo(self) -> None:
+        self.done.append(("undo",))
+
+
+@pytest.fixture
+def engine(desk: Desk) -> Engine:
+    made = Engine()
+    desk.engine.ask = desk.engine.do = made
+    return made
+
+
+@pytest.fixture
+def pane(desk: Desk, engine: Engine, qtbot, qloop) -> Iterator[TimelinePane]:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(1_076, 760)
+    made = TimelinePane(desk)
+    made.setParent(window)
+    made.resize(1_076, 760)
+    window.show()
+    yield made
+    qloop.run_until_complete(made.tasks.end())
+
+
+def started(pane: TimelinePane, qloop, until) -> None:
+    pane.activate()
+    qloop.run_until_complete(until(lambda: pane.page.items))
+    qloop.run_until_complete((pane.tasks._running and _settled(pane, until)) or _nothing())
+
+
+async def _nothing() -> None: ...
+
+
+async def _settled(pane: TimelinePane, until: Callable[..., object]) -> None:
+    await until(lambda: not pane.tasks._running)  # type: ignore[misc]
+
+
+def run(pane: TimelinePane, name: str, qloop, until) -> None:
+    action = next(a for a in pane.actions() if a.name == f"timeline.{name}")
+    assert action.off() == ""
+    action.run()
+    qloop.run_until_complete(_settled(pane, until))
+
+
+def targets(pane: TimelinePane) -> list[Target]:
+    out: list[Target] = []
+    pane.go.connect(out.append)
+    return out
+
+
+# ---------------------------------------------------------------------------- the list
+
+
+def test_sessions_stand_under_their_day_and_forks_under_their_parent() -> None:
+    sessions = [
+        session("a"), session("f", parent="a", last=at(-2_000)),
+        session("y", last=NOW - timedelta(days=1)), session("n", last=None, failed=True),
+    ]  # fmt: skip
+    rows = session_rows(sessions, now=NOW, running=frozenset({"a"}))
+    assert [(r.id, r.head, r.indent) for r in rows] == [
+        ("head:2026-11-30", True, 0), ("a", False, 0), ("f", False, 1),
+        ("head:2026-11-29", True, 0), ("y", False, 0), ("head:None", True, 0), ("n", False, 0),
+    ]  # fmt: skip
+    assert [r.title for r in rows if r.head] == ["Today", "Yesterday", "Without a time"]
+    assert rows[1].dot
+    assert "running" in rows[1].detail
+    assert "stopped by an error" in rows[-1].detail
+    assert "failure" in rows[-1].marks
+
+
+def test_forks_that_go_in_a_circle_are_each_listed_once() -> None:
+    rows = session_rows([session("a", parent="b"), session("b", parent="a")], now=NOW)
+    assert [r.id for r in rows if not r.head] == ["a", "b"]
+
+
+def test_the_filter_narrows_the_list_and_says_when_nothing_is_left(
+    pane: TimelinePane, qloop, until
+) -> None:
+    started(pane, qloop, until)
+    pane.side.filter.setText("session b")
+    assert [r.id for r in pane.side.list.rows_model.rows() if not r.head] == ["b"]
+    pane.side.filter.setText("nothing like it")
+    assert pane.side.none.isVisibleTo(pane)
+
+
+# ---------------------------------------------------------------------------- the transcript
+
+
+def test_what_the_engine_did_inside_a_compacted_run_stands_with_it() -> None:
+    blocks = build(conversation())
+    assert [b.id for b in blocks] == [i.id for i in conversation()]
+    assert [b.group for b in blocks[:5]] == ["e5", "e5", "e5", "", ""]
+
+
+def test_a_long_compacted_run_is_folded_and_says_how_many() -> None:
+    items = [said(n, covered_by="c") for n in range(1, 42)]
+    blocks = build(items)
+    assert (len(blocks), blocks[-1].form, blocks[-1].count) == (5, "more", 37)
+    assert words(blocks[-1], NOW.date()).link == "Show 37 more messages"
+    assert len(build(items, opened=frozenset({blocks[-1].id}))) == 42
+
+
+def test_the_models_view_begins_with_the_summary_and_leaves_out_what_it_covers() -> None:
+    seen = [conversation()[i].id for i in model_view(conversation())]
+    assert seen == ["e5", "e4", "e6", "e8", "e12"]
+    reset = [*conversation(), TranscriptItem(id="r", seq=20, kind="reset"), said(21)]
+    assert [reset[i].id for i in model_view(reset)] == ["e21"]
+
+
+def test_days_part_a_transcript() -> None:
+    items = [said(1, when=NOW - timedelta(days=1)), said(2, when=NOW)]
+    assert [b.form for b in build(items)] == ["say", "day", "say"]
+
+
+def test_every_entry_is_said_in_one_sentence(pane: TimelinePane, qloop, until) -> None:
+    started(pane, qloop, until)
+    sheet = pane.page.sheet
+    spoken = [sheet.spoken(n) for n in range(len(sheet.rows))]
+    assert all(spoken)
+    assert "Summarised, no longer in the context" in spoken[0]
+    assert "Call of shell, ls -l, 3 lines" in spoken[5]
+    assert "26.9k to 8,400" in spoken[4]
+    assert "could not be read" in spoken[7]
+
+
+def test_prompts_tools_and_errors_are_walked_by_their_keys(
+    pane: TimelinePane, qloop, until
+) -> None:
+    started(pane, qloop, until)
+    sheet = pane.page.sheet
+    sheet.set_current(0)
+    walked = []
+    for name in ("prompt", "tool", "error", "error", "tool.back", "tool.back", "prompt.back"):
+        run(pane, name, qloop, until)
+        walked.append(sheet.current().id)
+    assert walked == ["e4", "e6", "e8", "e9", "e8", "e6", "e4"]
+
+
+def test_marks_of_a_kind_are_walked_on_the_axis(pane: TimelinePane, qloop, until) -> None:
+    started(pane, qloop, until)
+    pane.page.sheet.set_current(0, show="top")
+    pane.page.axis.set_head(0)
+    for name, want in (("compaction", "e5"), ("flush", "e10"), ("memory", "e11")):
+        run(pane, name, qloop, until)
+        assert pane.page.sheet.current().id == want
+
+
+def test_links_lead_to_the_day_the_proposal_and_the_text_put_aside(
+    pane: TimelinePane, qloop, until
+) -> None:
+    started(pane, qloop, until)
+    gone = targets(pane)
+    for row in (1, 8, 9):
+        pane.page.sheet.set_current(row)
+        run(pane, "children", qloop, until)
+    assert gone == [
+        Target("evicted", path="evicted/a.txt", entry_id="e2"),
+        Target("daily", path="memory/2026-11-30.md", section="r1"),
+        Target("memory", proposal="p1"),
+    ]
+
+
+def test_a_click_on_a_card_opens_the_full_text(pane: TimelinePane, qloop, until, qtbot) -> None:
+    started(pane, qloop, until)
+    gone = targets(pane)
+    sheet = pane.page.sheet
+    sheet.show_row(1, "top")
+    spot = sheet.hots(1)[0].box.center() + QPointF(sheet.left(), sheet.y_of(1))
+    qtbot.mouseClick(sheet.viewport(), Qt.MouseButton.LeftButton, pos=spot.toPoint())
+    assert gone == [Target("evicted", path="evicted/a.txt", entry_id="e2")]
+
+
+def test_a_call_opens_in_place_with_its_result(pane: TimelinePane, qloop, until) -> None:
+    started(pane, qloop, until)
+    sheet = pane.page.sheet
+    row = sheet.row_of("e6")
+    sheet.set_current(row)
+    before, top = sheet.height_of(row), sheet.y_of(row)
+    sheet.press(row)
+    assert sheet.height_of(row) > before
+    assert sheet.y_of(row) <= top
+    assert [t.prose.text for t in sheet.laid(row).texts][-1] == "a\nb\nc"
+
+
+def test_enter_goes_on_in_the_chat(pane: TimelinePane, qloop, until, qtbot) -> None:
+    started(pane, qloop, until)
+    gone = targets(pane)
+    pane.page.sheet.setFocus()
+    qtbot.keyClick(pane.page.sheet, Qt.Key.Key_Return)
+    assert gone == [Target("chat", session_id="a")]
+
+
+def test_copying_gives_plain_text_of_what_is_chosen(pane: TimelinePane, qloop, until) -> None:
+    started(pane, qloop, until)
+    pane.page.sheet.set_current(3)
+    pane.page.sheet.set_current(4, extend=True)
+    run(pane, "copy", qloop, until)
+    assert QGuiApplication.clipboard().text() == "text 4\n\n## GOAL\nWhat was said"
+
+
+def test_text_marked_with_the_mouse_is_what_is_remembered(
+    pane: TimelinePane, engine: Engine, qloop, until, qtbot
+) -> None:
+    started(pane, qloop, until)
+    sheet = pane.page.sheet
+    row = sheet.row_of("e4")
+    sheet.show_row(row, "top")
+    text = sheet.laid(row).texts[0]
+    left = QPoint(sheet.left() + 1, round(sheet.y_of(row) + text.y + 6))
+    view = sheet.viewport()
+    qtbot.mousePress(view, Qt.MouseButton.LeftButton, pos=left)
+    qtbot.mouseMove(view, left + QPoint(300, 0))
+    move = left + QPoint(300, 0)
+    _drag(view, move)
+    qtbot.mouseRelease(view, Qt.MouseButton.LeftButton, pos=move)
+    assert sheet.marked_text() == "text 4"
+    run(pane, "remember", qloop, until)
+    assert engine.done == [("remember", "text 4", "a", "e4")]
+
+
+def _drag(view: QWidget, to: QPoint) -> None:
+    from PySide6.QtCore import QEvent
+    from PySide6.QtGui import QMouseEvent
+
+    button = Qt.MouseButton.LeftButton
+    event = QMouseEvent(QEvent.Type.MouseMove, QPointF(to), QPointF(view.mapToGlobal(to)),
+                        button, button, Qt.KeyboardModifier.NoModifier)  # fmt: skip
+    QApplication.sendEvent(view, event)
+
+
+# ---------------------------------------------------------------------------- places
+
+
+def test_a_target_scrolls_to_its_entry_also_by_the_id_of_a_result(
+    pane: TimelinePane, qloop, until
+) -> None:
+    qloop.run_until_complete(pane.open(Target("timeline", session_id="a", entry_id="e7")))
+    assert pane.page.sheet.current().id == "e6"
+
+
+def test_a_target_finds_an_entry_far_back_in_a_very_long_session(
+    pane: TimelinePane, engine: Engine, qloop, until
+) -> None:
+    engine.items["a"] = [
+        said(n, when=NOW, covered_by="e9000" if n < 8_000 else "") for n in range(1, 12_001)
+    ]
+    qloop.run_until_complete(pane.open(Target("timeline", session_id="a", entry_id="e1234")))
+    assert pane.page.sheet.current().id == "e1234"
+    row = pane.page.sheet.current_at()
+    assert row in pane.page.sheet.visible()
+
+
+def test_a_vanished_session_or_entry_is_said(pane: TimelinePane, qloop, until) -> None:
+    with pytest.raises(SessionNotFound):
+        qloop.run_until_complete(pane.open(Target("timeline", session_id="gone")))
+    qloop.run_until_complete(pane.open(Target("timeline", session_id="a", entry_id="nowhere")))
+    assert pane.notices.causes() == ["That entry is not in this session"]
+
+
+def test_a_hundred_thousand_entries_open_by_laying_out_what_is_seen(
+    pane: TimelinePane, engine: Engine, qloop, until
+) -> None:
+    engine.items["a"] = [said(n, when=NOW) for n in range(1, 100_001)]
+    started(pane, qloop, until)
+    assert len(pane.page.items) == 2_000
+    sheet = pane.page.sheet
+    seen = sheet.current_at(), sheet.visible().stop
+    assert seen[1] == len(sheet.rows)  # the newest stands at the bottom
+    sheet.set_current(0)
+    top = sheet.rows[sheet.visible().start].id
+    qloop.run_until_complete(_settled(pane, until))
+    assert len(pane.page.items) > 2_000
+    assert sheet.rows[0].form == "older"
+    here = sheet.rows[sheet.visible().start].id
+    assert here == top or sheet.row_of(top) in sheet.visible()
+
+
+def test_what_comes_while_one_reads_moves_nothing(
+    pane: TimelinePane, engine: Engine, qloop, until
+) -> None:
+    engine.items["a"] = [said(n) for n in range(1, 200)]
+    started(pane, qloop, until)
+    sheet = pane.page.sheet
+    sheet.set_current(50, show="top")
+    before = sheet.rows[50].id, sheet.y_of(50)
+    engine.items["a"] = [*engine.items["a"], said(200)]
+    qloop.run_until_complete(pane.look_again())
+    assert len(pane.page.items) == 200
+    assert (sheet.current().id, sheet.y_of(sheet.current_at())) == before
+
+
+def test_at_the_end_one_follows_what_comes(pane: TimelinePane, engine: Engine, qloop, until):
+    engine.items["a"] = [said(n) for n in range(1, 100)]
+    started(pane, qloop, until)
+    engine.items["a"] = [*engine.items["a"], said(100)]
+    qloop.run_until_complete(pane.look_again())
+    assert pane.page.sheet.visible().stop == 100
+
+
+def test_a_running_reply_shows_in_the_list(pane: TimelinePane, bus: Bus, qloop, until) -> None:
+    started(pane, qloop, until)
+
+    async def turn() -> None:
+        bus.publish(TurnEvent("a", "started"))
+        await until(lambda: pane.side.list.rows_model.rows()[1].dot)
+        bus.publish(TurnEvent("a", "finished"))
+        await until(lambda: not pane.side.list.rows_model.rows()[1].dot)
+
+    qloop.run_until_complete(turn())
+
+
+# ---------------------------------------------------------------------------- find, range, view
+
+
+def test_find_marks_hits_and_walks_them(pane: TimelinePane, qloop, until) -> None:
+    started(pane, qloop, until)
+    assert pane.find()
+    pane.page.find_bar.field.setText("TEXT")
+    pane.page.find_now()
+    qloop.run_until_complete(_settled(pane, until))
+    assert pane.page.find_bar.count.text() == "1 of 3"
+    run(pane, "hit", qloop, until)
+    assert pane.page.sheet.current().id == "e3"
+    run(pane, "escape", qloop, until)
+    assert not pane.page.find_bar.isVisibleTo(pane)
+    assert pane.page.hits == []
+
+
+def test_a_brushed_range_is_told_in_words_and_cleared(pane: TimelinePane, qloop, until) -> None:
+    started(pane, qloop, until)
+    axis = pane.page.axis
+    axis.set_head(3)
+    for _ in range(3):
+        run(pane, "range.right", qloop, until)
+    words_now = pane.page.range_line.words.text()
+    assert words_now.endswith("selected: 1 message, 2 calls, 1 compaction.")
+    assert pane.page.sheet.is_outside(pane.page.sheet.rows[0])
+    assert not pane.page.sheet.is_outside(pane.page.sheet.rows[4])
+    run(pane, "escape", qloop, until)
+    assert axis.range is None
+    assert not pane.page.range_line.isVisibleTo(pane)
+
+
+def test_the_axis_zooms_about_a_place_and_fits_again(pane: TimelinePane, qloop, until) -> None:
+    started(pane, qloop, until)
+    axis = pane.page.axis
+    axis.set_head(5)
+    before = axis.x_of(axis.head)
+    run(pane, "zoom.in", qloop, until)
+    assert axis.view != (0.0, axis.scale.length)
+    assert abs(axis.x_of(axis.head) - before) < 1
+    run(pane, "zoom.fit", qloop, until)
+    assert axis.view == (0.0, axis.scale.length)
+
+
+def test_the_switch_turns_to_what_the_model_saw(pane: TimelinePane, qloop, until) -> None:
+    started(pane, qloop, until)
+    run(pane, "view", qloop, until)
+    assert [b.id for b in pane.page.sheet.rows] == ["e5", "e4", "e6", "e8", "e12"]
+    assert pane.page.switch.current() == "model"
+    run(pane, "view", qloop, until)
+    assert len(pane.page.sheet.rows) == len(conversation())
+
+
+# ---------------------------------------------------------------------------- the scale
+
+
+def test_idle_gaps_are_folded_and_keep_their_length() -> None:
+    times = [0, 10, 20, 30, 40, 7_240, 7_250]
+    items = [said(n, when=NOW + timedelta(seconds=t)) for n, t in enumerate(times, 1)]
+    scale = build_scale(items)
+    assert [(f.start, f.seconds) for f in scale.folds] == [(40.0, 7_200.0)]
+    assert scale.length < 200
+    assert scale.when(scale.places[5]) == items[5].when
+    assert build_scale(items, by_order=True).places == (0, 1, 2, 3, 4, 5, 6)
+
+
+def test_a_missing_time_is_hollow_beside_its_neighbour() -> None:
+    scale = build_scale([said(1), said(2, when=None), said(3)])
+    marks = scale.lanes[0]
+    assert [m.hollow for m in marks] == [False, True, False]
+    assert marks[1].v == marks[0].v
+
+
+# ---------------------------------------------------------------------------- deeds, states
+
+
+def test_a_session_goes_to_the_trash_and_comes_back(
+    pane: TimelinePane, engine: Engine, qloop, until
+) -> None:
+    started(pane, qloop, until)
+    run(pane, "trash", qloop, until)
+    assert engine.done == [("trash", "a")]
+    assert pane.page.session.id == "b"
+    undo = [w for w in pane.deeds.bar.findChildren(QWidget) if getattr(w, "text", str)() == "Undo"]
+    undo[0].click()
+    qloop.run_until_complete(_settled(pane, until))
+    assert engine.done[-1] == ("restore", "a")
+    assert pane.page.session.id == "a"
+
+
+def test_an_empty_workspace_says_how_a_session_begins(
+    pane: TimelinePane, engine: Engine, qloop, until
+) -> None:
+    engine.list = []
+    pane.activate()
+    qloop.run_until_complete(_settled(pane, until))
+    assert pane.stack.currentWidget() is pane.empty
+    gone = targets(pane)
+    pane.empty.button.click()
+    assert gone == [Target("chat", section="new")]
+
+
+def test_no_two_acts_share_a_key_and_each_has_a_name(pane: TimelinePane) -> None:
+    actions = pane.actions()
+    assert overlapping(actions) == []
+    assert all(a.title and a.icon and a.key for a in actions)
+
+
+def test_a_giant_line_is_cut_and_painted_at_once(
+    pane: TimelinePane, engine: Engine, qloop, until
+) -> None:
+    engine.items["a"] = [said(1, text="x" * 400_000), said(2, text="中" * 40_000)]
+    started(pane, qloop, until)
+    pane.grab()
+    laid = pane.page.sheet.laid(0)
+    assert laid.texts[0].prose.cut
+    assert laid.texts[0].prose.lines <= 30
+    assert [h.act for h in laid.hots] == ["read:0"]
