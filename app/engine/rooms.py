@@ -48,6 +48,7 @@ from app.engine.memory.saving import MemorySaver, Saved, Wish
 from app.engine.records import Query, SearchResult, SessionInfo, TranscriptItem
 from app.engine.search.index import MemoryIndex
 from app.engine.session import pages
+from app.engine.session.evicted import bring_back
 from app.engine.session.store import SessionStore
 from app.engine.workspace.evictions import Evictions
 from app.engine.workspace.history import History
@@ -185,8 +186,17 @@ class Rooms:
         if switches.file_tools:
             limit = self.config.eviction.max_result_chars
             page = max(1_000, min(40_000, limit - 1_000))
-            made += file_tools(FileTools(self.layout, page, self._written))
+            made += file_tools(FileTools(self.layout, page, self._written, self._bring_back))
         return made
+
+    def _bring_back(self, path: str) -> bool:
+        """A result that was put aside and is gone: written anew from the log. Blocks."""
+        try:
+            if self.evictions.path_of(path).exists():
+                return False
+            return bring_back(self.store, self.evictions, path)
+        except (UserError, OSError):
+            return False  # no result of ours, or it cannot be written: the tool says it is missing
 
     def _flusher(self) -> MemoryFlushManager:
         return MemoryFlushManager(

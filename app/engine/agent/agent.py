@@ -20,7 +20,13 @@ from app.engine.agent.keeper import ContextKeeper
 from app.engine.agent.live import LiveSession
 from app.engine.agent.own_memory import MemoryKeeper
 from app.engine.agent.parts import AgentParts
-from app.engine.errors import ContextOverflow, IncompleteAnswer, Interrupted, UserError
+from app.engine.errors import (
+    ContextOverflow,
+    IncompleteAnswer,
+    Interrupted,
+    UserError,
+    interruption,
+)
 from app.engine.events import TurnEvent, TurnKind
 from app.engine.llm.endpoint import Answer, Endpoint, ReasoningDelta, TextDelta, WaitingDelta
 from app.engine.records import Message, ToolCall, TranscriptItem, TurnResult, Usage
@@ -54,7 +60,13 @@ class Agent:
             if isinstance(stop, Interrupted):
                 raise
             return TurnResult(self._live.id, "stopped")
-        except UserError as error:
+        except Exception as error:
+            if interruption(error) is not None:  # an interruption inside another error
+                await self._interrupt()
+                self._say("stopped")
+                raise
+            if not isinstance(error, UserError):
+                raise
             self._say("failed", str(error), remedy=error.remedy)
             return TurnResult(self._live.id, "failed", error=str(error), remedy=error.remedy)
         await self._live.write(lambda session: session.sync())

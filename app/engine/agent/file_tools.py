@@ -28,22 +28,30 @@ LARGEST_SEARCHED = 8_000_000  # bytes; a larger file is named, not read
 class FileTools:
     """What the file tools do; every method is synchronous and runs in a thread.
 
-    `page_chars` bounds one page in characters; `refresh(path)` is told of each written file.
+    `page_chars` bounds one page in characters; `refresh(path)` is told of each written file;
+    `bring_back(path)` tries to restore a missing result that was put aside.
     """
 
     def __init__(
-        self, layout: Layout, page_chars: int, refresh: Callable[[Path], None] | None = None
+        self,
+        layout: Layout,
+        page_chars: int,
+        refresh: Callable[[Path], None] | None = None,
+        bring_back: Callable[[str], bool] | None = None,
     ) -> None:
         self._layout = layout
         self.root = layout.root
         self.page_chars = page_chars
         self.refresh = refresh
+        self._bring_back = bring_back
 
     # ------------------------------------------------------------------ reading
 
     def read(self, arguments: dict[str, Any]) -> str:
         """A page of a file and how to go on; the pages of one file join to its exact text."""
         path = self._resolve(text_argument(arguments, "path"))
+        if self._bring_back is not None and not path.exists():
+            self._bring_back(self._name(path))
 
         def number(name: str) -> int | None:
             return number_argument(arguments, name, 0) if name in arguments else None

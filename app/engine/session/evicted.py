@@ -40,6 +40,26 @@ def evicted_of(log: SessionLog) -> list[str]:
     return list(dict.fromkeys(put.entry.file for put in evictions_in(log)))
 
 
+def bring_back(store: SessionStore, evictions: Evictions, path: str) -> bool:
+    """Write a missing file anew from the log that tells of it, when its text is what it held."""
+    for info in store.list():
+        if not info.evictions:
+            continue
+        log = store.log(info.id)
+        for put in evictions_in(log):
+            if put.entry.file == path:
+                text = _output(log, put.entry.target)
+                return text is not None and evictions.restore(path, text, put.entry.sha256)
+    return False
+
+
+def _output(log: SessionLog, result_id: str) -> str | None:
+    for line in log.read():
+        if isinstance(line.entry, e.ToolResult) and line.entry.id == result_id:
+            return line.entry.output
+    return None
+
+
 def evicted_results(store: SessionStore, evictions: Evictions) -> list[EvictedInfo]:
     """All of them, newest first; only sessions whose list entry counts evictions are read."""
     files = {file.path: file for file in evictions.list()}

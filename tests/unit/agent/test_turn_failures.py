@@ -1,0 +1,386 @@
+"""Turns in which something goes wrong: summaries, interruptions, overflows, huge texts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.agent.tools import tool
+from app.engine.config import CompactionConfig, EngineConfig, TruncateArgsConfig
+from app.engine.errors import ContextOverflow, Interrupted, ModelError, ModelUnavailable
+from app.engine.llm.configured import ConfiguredEndpoint
+from app.engine.llm.endpoint import Answer, Delta, Request, TextDelta, complete, user
+from app.engine.llm.keys import Keys
+from app.engine.llm.roles import EndpointSettings
+from tests.helpers.fake_server import FakeServer, Seen, call, error, overflow, say, use
+from tests.helpers.memories import Model
+from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
+
+
+def run(main: Any) -> None:
+    asyncio.run(asyncio.wait_for(main, 60))
+
+
+def quiet(**parts: Any) -> EngineConfig:
+    return without_memory(EngineConfig(**parts))
+
+
+def compacting(**values: Any) -> EngineConfig:
+    """Compaction is due with the third message, and keeps one."""
+    return quiet(
+        compaction=CompactionConfig(trigger_messages=3, trigger_tokens=0, keep_messages=1, **values)
+    )
+
+
+def giving(output: str, name: str = "execute") -> Any:
+    async def work(_arguments: dict[str, Any]) -> str:
+        return output
+
+    return tool(name, "Run a command.", work, cmd=("string", "what to run"))
+
+
+class Failing(Model):
+    """Raises what it is given: before the first delta, or after one."""
+
+    def __init__(self, fault: BaseException, *, later: bool = False) -> None:
+        super().__init__()
+        self.fault = fault
+        self.later = later
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        self.requests.append(request)
+        if self.later:
+            yield TextDelta("half a ")
+        raise self.fault
+        yield Answer("")
+
+
+def spoken(desk: EngineDesk, number: int = -1) -> list[tuple[str, str]]:
+    return [(m["role"], m["content"]) for m in desk.sent(number)[1:]]
+
+
+# ---------------------------------------------------------------------------- the summary
+
+
+@pytest.mark.case("CMP-11")
+def test_a_summary_that_cannot_even_start(tmp_path: Path) -> None:
+    async def main() -> None:
+        model = Failing(ModelUnavailable("No server answers."))
+        config = compacting(model=model)
+        async with engine_on(tmp_path, say("a"), say("b"), config=config) as desk:
+            await desk.send("one")
+            done = await desk.send("two")
+            assert done.reply == "b"
+            assert len(desk.server.requests) == 2
+            assert spoken(desk) == [("user", "one"), ("assistant", "a"), ("user", "two")]
+            assert len(model.requests) == 1
+            assert '"type":"compaction_failed"' in desk.log()
+
+    run(main())
+
+
+def wrapped() -> BaseException:
+    outer = RuntimeError("the summary broke")
+    outer.__cause__ = Interrupted("enough")
+    return outer
+
+
+def cyclic() -> BaseException:
+    one, two = RuntimeError("one"), RuntimeError("two")
+    one.__cause__, two.__cause__ = two, one
+    return one
+
+
+@pytest.mark.case("CMP-13")
+@pytest.mark.parametrize(
+    ("fault", "later"),
+    [(Interrupted("now"), False), (Interrupted("now"), True), (wrapped(), False)],
+    ids=["at start", "later", "wrapped"],
+)
+def test_an_interrupted_summary_ends_the_turn(
+    tmp_path: Path, fault: BaseException, later: bool
+) -> None:
+    async def main() -> None:
+        config = compacting(model=Failing(fault, later=later))
+        async with engine_on(tmp_path, say("a"), say("b"), config=config) as desk:
+            await desk.send("one")
+            with pytest.raises(type(fault)):
+                await desk.send("two")
+            assert len(desk.server.requests) == 1
+            assert desk.said("stopped") == [""]
+            assert '"type":"compaction"' not in desk.log()
+            kept = [i.text for i in await desk.engine.ask.transcript(desk.session)]
+            assert "two" in kept
+
+    run(main())
+
+
+@pytest.mark.case("CMP-14")
+def test_causes_that_go_round_in_a_circle(tmp_path: Path) -> None:
+    async def main() -> None:
+        config = compacting(model=Failing(cyclic()))
+        async with engine_on(tmp_path, say("a"), say("b"), config=config) as desk:
+            await desk.send("one")
+            done = await desk.send("two")
+            assert done.reply == "b"
+            assert len(desk.server.requests) == 2
+
+    run(main())
+
+
+@pytest.mark.case("CMP-15")
+def test_an_interruption_after_a_compaction_passes(tmp_path: Path) -> None:
+    async def main() -> None:
+        config = compacting(model=Model("All of it."))
+        async with engine_on(tmp_path, say("a"), config=config) as desk:
+            await desk.send("one")
+            chat = Failing(Interrupted("now"))
+            desk.engine.endpoints.use("fake", chat)
+            with pytest.raises(Interrupted):
+                await desk.send("two")
+            assert len(chat.requests) == 1
+            assert '"type":"compaction"' in desk.log()
+
+    run(main())
+
+
+@pytest.mark.case("CMP-17")
+def test_an_interruption_in_mid_stream(tmp_path: Path) -> None:
+    async def main() -> None:
+        def model(seen: Seen) -> Any:
+            slow = seen.body["messages"][-1]["content"] == "the slow one"
+            return say("half ", "an answer", pause=1.5 if slow else 0.0)
+
+        async with engine_on(tmp_path, model, config=quiet()) as desk:
+            slow = asyncio.create_task(desk.send("the slow one"))
+            while not desk.server.requests:
+                await asyncio.sleep(0.01)
+            other = await desk.engine.do.new_session()
+            turn = asyncio.create_task(desk.engine.do.send(other, "the quick one"))
+            await desk.engine.do.stop(desk.session)
+            stopped, quick = await slow, await turn
+            assert stopped.state == "stopped"
+            assert (quick.state, quick.reply) == ("finished", "half an answer")
+            asked = [r.body["messages"][-1]["content"] for r in desk.server.requests]
+            assert asked.count("the slow one") == 1
+            last = json.loads(desk.log().splitlines()[-1])
+            assert last["type"] == "interrupted"
+            assert '"type":"interrupted"' not in desk.log(other)
+
+    run(main())
+
+
+# ---------------------------------------------------------------------------- pre-passes
+
+
+@pytest.mark.case("TRU-4", "TRU-5")
+def test_truncated_arguments_are_sent_and_the_log_keeps_the_originals(tmp_path: Path) -> None:
+    async def main() -> None:
+        long = "a very long argument " * 200
+        config = quiet(
+            compaction=CompactionConfig(
+                trigger_messages=7,
+                trigger_tokens=0,
+                keep_messages=1,
+                truncate_args=TruncateArgsConfig(
+                    trigger_messages=3, keep_messages=1, max_arg_length=100
+                ),
+                model=Model("All of it."),
+            )
+        )
+        scripts = (use(call("execute", {"cmd": long}, id="c1")), say("ok"), say("b"), say("c"))
+        async with engine_on(tmp_path, *scripts, config=config, tools=[giving("done")]) as desk:
+            await desk.send("one")
+            await desk.send("two")
+            sent = json.dumps(desk.sent(2))
+            assert long not in sent
+            assert "argument cut" in sent
+            assert '"type":"compaction"' not in desk.log()
+            await desk.send("three")
+            rows = [json.loads(line) for line in desk.log().splitlines()]
+            assert [r["type"] for r in rows].count("compaction") == 1
+            (asked,) = [r for r in rows if r["type"] == "tool_use"]
+            assert asked["input"] == {"cmd": long}
+            assert asked["toolCallId"] == "c1"
+            assert asked["id"].endswith(":use:c1")
+            assert desk.log().count(long.strip()) == 1
+
+    run(main())
+
+
+# ---------------------------------------------------------------------------- overflow
+
+OVERFLOWS = [
+    "This model: context_length_exceeded", "beyond the context length", "the maximum context is 9",
+    "token limit reached", "too many tokens in the prompt", "it exceeds the model's maximum",
+    "please reduce the length of the messages",
+]  # fmt: skip
+
+
+@pytest.mark.case("OVF-1")
+@pytest.mark.parametrize("upper", [False, True])
+def test_the_words_of_an_overflow(upper: bool) -> None:
+    async def main() -> None:
+        async def asked(text: str) -> ModelError:
+            words = text.upper() if upper else text
+            async with FakeServer(error(400, {"error": {"message": words}})) as server:
+                settings = EndpointSettings(url=server.base_url, model="m", window=8_000)
+                endpoint = ConfiguredEndpoint(settings, Keys({}), None)
+                with pytest.raises(ModelError) as raised:
+                    await complete(endpoint, Request((user("Hi"),)))
+                await endpoint.close()
+                return raised.value
+
+        for text in OVERFLOWS:
+            assert isinstance(await asked(text), ContextOverflow), text
+        assert not isinstance(await asked("the colour is not supported"), ContextOverflow)
+
+    run(main())
+
+
+IS_OVERFLOW = [
+    "Prompt 超长",
+    "exceeded model token limit: 262144 (requested: 269030)",
+    "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
+    "Input length (265330) exceeds model's maximum context length (262144).",
+    "Range of input length should be [1, 30720]",
+]
+IS_NONE = [
+    (400, "Too many tokens, please wait before trying again"),
+    (400, "max_tokens must be at least 1"),
+    (429, "Rate limit reached for tokens per minute (TPM): limit 90000"),
+]
+
+
+@pytest.mark.case("B68")
+@pytest.mark.parametrize("text", IS_OVERFLOW)
+def test_these_are_overflows_and_recover(tmp_path: Path, text: str) -> None:
+    async def main() -> None:
+        scripts = (
+            say("a " * 400), say("b " * 400), error(400, {"error": {"message": text}}),
+            say("SUMMARY: all of it"), say("fine"),
+        )  # fmt: skip
+        async with engine_on(tmp_path, *scripts, config=quiet()) as desk:
+            await desk.send("one " * 400)
+            await desk.send("two")
+            done = await desk.send("three")
+            assert (done.state, done.reply) == ("finished", "fine"), done.error
+            chats = [
+                r for r in desk.server.requests if r.body["messages"][-1]["content"] == "three"
+            ]
+            assert len(chats) == 2
+
+    run(main())
+
+
+@pytest.mark.case("B68")
+@pytest.mark.parametrize(("status", "text"), IS_NONE)
+def test_these_never_compact_the_history(tmp_path: Path, status: int, text: str) -> None:
+    async def main() -> None:
+        wrong = error(status, {"error": {"message": text}}, retry_after="0")
+        async with engine_on(tmp_path, say("a"), say("b"), wrong, config=quiet()) as desk:
+            await desk.send("one")
+            await desk.send("two")
+            await desk.send("three")
+            log = desk.log()
+            assert '"type":"compaction"' not in log
+            assert '"type":"overflow"' not in log
+            assert all("SESSION INTENT" not in str(r.body) for r in desk.server.requests)
+
+    run(main())
+
+
+@pytest.mark.case("OVF-5")
+def test_a_short_history_with_one_huge_message(tmp_path: Path) -> None:
+    async def main() -> None:
+        huge = "row of a long table\n" * 3_500  # 70,000 characters: below the eviction limit
+        config = quiet(compaction=CompactionConfig(trigger_messages=0, trigger_tokens=0))
+        scripts = (
+            say("a"), use(call("execute", {}, id="c1")), overflow(22_000, 16_000),
+            say("SESSION INTENT: t\nSUMMARY: s"), say("recovered"), say("recovered"),
+        )  # fmt: skip
+        async with engine_on(tmp_path, *scripts, config=config, tools=[giving(huge)]) as desk:
+            await desk.send("one")
+            done = await desk.send("two")
+            assert done.state == "finished", done.error
+            log = desk.log()
+            assert '"type":"eviction"' in log or '"type":"compaction"' in log
+            # A person's own messages, two answers, one result: five messages.
+            assert huge not in json.dumps(desk.sent())
+            assert json.dumps(huge)[1:-1] in log
+
+    run(main())
+
+
+@pytest.mark.case("OVF-8")
+def test_a_forced_compaction_is_the_persons_own(tmp_path: Path) -> None:
+    async def main() -> None:
+        own = Model("My summary.")
+        told: list[dict[str, Any]] = []
+        config = quiet(
+            compaction=CompactionConfig(
+                trigger_messages=0,
+                trigger_tokens=0,
+                keep_messages=2,
+                summary_prompt="Only this, please: {messages}",
+                model=own,
+                on_compact=told.append,
+            )
+        )
+        scripts = [say(f"answer {n} " + "word " * 300) for n in range(3)]
+        async with engine_on(
+            tmp_path, *scripts, overflow(3_000, 2_900), say("fine"), config=config
+        ) as desk:
+            for n in range(3):
+                await desk.send(f"question {n} " + "word " * 300)
+            done = await desk.send("the last")
+            assert done.reply == "fine", done.error
+            (request,) = own.requests
+            assert request.messages[0].content.startswith("Only this, please: ")
+            assert len(desk.server.requests) == 5  # the chat model was asked for no summary
+            assert told[0]["summary"] == "My summary."
+            kept = [content for _, content in spoken(desk)][-2:]
+            assert kept[0].startswith("answer 2 word")
+            assert kept[1] == "the last"
+
+    run(main())
+
+
+# ---------------------------------------------------------------------------- huge texts
+
+
+def test_one_result_of_sixteen_million_characters(tmp_path: Path) -> None:
+    async def main() -> None:
+        huge = "x" * 16_000_000
+        scripts = (use(call("execute", {}, id="c1")), say("A lot."), say("Still here."))
+        async with engine_on(tmp_path, *scripts, config=quiet(), tools=[giving(huge)]) as desk:
+            done = await desk.send("Go")
+            assert done.reply == "A lot.", done.error
+            assert len(json.dumps(desk.sent(1))) < 100_000
+            session = desk.session
+        async with engine_on(tmp_path, say("Still here."), config=quiet()) as desk:
+            desk.session = session
+            assert (await desk.send("And now?")).reply == "Still here."
+            assert len(json.dumps(desk.sent())) < 100_000
+
+    run(main())
+
+
+def test_a_question_larger_than_the_window_is_said_to_be_one(tmp_path: Path) -> None:
+    async def main() -> None:
+        long = "a word after the other " * 3_000
+        async with engine_on(
+            tmp_path, overflow(15_000, 8_000), config=quiet(), window=8_000
+        ) as desk:
+            done = await desk.send(long)
+            assert done.state == "failed"
+            assert "Your message is too long" in done.error
+            assert "input field" in done.remedy
+            assert len(desk.server.requests) == 1
+
+    run(main())
