@@ -55,6 +55,9 @@ def qloop(qapp: QApplication) -> Iterator[asyncio.AbstractEventLoop]:
     if rest:
         loop.run_until_complete(asyncio.gather(*rest, return_exceptions=True))
     loop.close()
+    # Closing leaves timers running (of time limits, of sleeps). Their owner must go here and now:
+    # left to the collector, a worker thread may destroy it, and Qt then calls into freed memory.
+    loop._timer.deleteLater()  # type: ignore[attr-defined]
     asyncio.set_event_loop(None)
 
 

@@ -214,9 +214,9 @@ class SessionActs:
         return [
             one("stop", tr("Stop the reply"), "circle-stop", pane.stop, "Ctrl+.", running),
             one("allow", tr("Allow the tool call that waits"), "check",
-                lambda: pane.answer_first(True), off=asked),
+                lambda: pane.answer_first(True), "Ctrl+Alt+A", asked),
             one("refuse", tr("Refuse the tool call that waits"), "x",
-                lambda: pane.answer_first(False), off=asked),
+                lambda: pane.answer_first(False), "Ctrl+Alt+N", asked),
             one("rename", tr("Rename this session"), "pencil", self.rename, "F2"),
             one("timeline", tr("Show this session on the timeline"), "chart-gantt",
                 pane.show_timeline, "Ctrl+T"),
@@ -228,13 +228,14 @@ class SessionActs:
             one("remember", tr("Remember the selected text"), "bookmark-plus", self.remember,
                 "Ctrl+M", selected, "Memory"),
             one("copy", tr("Copy the last answer"), "copy", self.copy_answer, "Ctrl+Shift+C"),
-            one("copy.all", tr("Copy the conversation"), "copy", self.copy_all),
+            one("copy.all", tr("Copy the conversation"), "copy", self.copy_all, "Ctrl+Alt+C"),
             one("earlier", tr("Earlier messages"), "arrow-up", pane.view.show_earlier,
                 "Ctrl+Home"),
             one("newest", tr("Newest message"), "arrow-down", pane.view.show_newest, "Ctrl+End"),
-            one("trash", tr("Move this session to the trash"), "trash-2", self.trash),
-            one("steps", tr("First steps"), "footprints", pane.guide.show, off=lambda: "",
-                menu="Help"),
+            one("trash", tr("Move this session to the trash"), "trash", self.trash,
+                "Ctrl+Shift+Del"),
+            one("steps", tr("First steps"), "footprints", pane.guide.show, "Ctrl+Alt+F",
+                lambda: "", "Help"),
         ]  # fmt: skip
 
     def show_menu(self, under: QWidget) -> None:

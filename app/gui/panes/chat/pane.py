@@ -120,6 +120,9 @@ class ChatPane(Pane):
         self.desk.signals.turn.connect(self._on_turn)
         self.desk.signals.changed.connect(self._on_changed)
         self.desk.signals.activity.connect(self._on_activity)
+        # Folded, the panel has no parent: it must go with the pane, not by the collector, which
+        # may run in any thread.
+        self.destroyed.connect(self.panel.deleteLater)
 
     # ------------------------------------------------------------------ the pane contract
 

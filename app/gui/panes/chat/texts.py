@@ -145,6 +145,10 @@ class Well(PagedText):
         super().resizeEvent(event)  # type: ignore[arg-type]
         self._fit()
 
+    def _on_theme(self) -> None:
+        super()._on_theme()
+        self._fit()
+
     def _fit(self) -> None:
         """As tall as the text by count of its columns: laying it out to know would be too dear."""
         margin = round(self.document().documentMargin())
