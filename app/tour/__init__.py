@@ -52,7 +52,7 @@ def run_tour(out: Path) -> int:
 
 async def _tour(out: Path) -> int:
     from app.engine.errors import UserError
-    from app.program import Showing, demo_folder
+    from app.showing import Showing, demo_folder
     from app.tour.driving import TourFailed, say
     from app.tour.scripted import probe_tool
     from app.tour.stops import Tour

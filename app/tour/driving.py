@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.engine.engine import Engine
 from app.gui.widgets.pane import Target
-from app.program import Showing
+from app.showing import Showing
 from app.tour.scripted import Script
 
 SOON = 20.0  # seconds

@@ -119,6 +119,7 @@ def frame_actions(window: MainWindow) -> list[Action]:
             tr("Reset the demo workspace"),
             "rotate-ccw",
             window.demo_reset_wanted.emit,
+            key="Ctrl+Alt+R",
             menu="File",
             off=lambda: "" if window.is_demo else tr("This is not the demo workspace."),
         ),
@@ -151,6 +152,7 @@ def frame_actions(window: MainWindow) -> list[Action]:
             tr("Dark colours"),
             "moon",
             lambda: window.choose_theme("dark"),
+            key="Ctrl+Alt+D",
             menu="View",
         ),
         Action(
@@ -158,6 +160,7 @@ def frame_actions(window: MainWindow) -> list[Action]:
             tr("Light colours"),
             "sun",
             lambda: window.choose_theme("light"),
+            key="Ctrl+Alt+L",
             menu="View",
         ),
         Action(
@@ -165,10 +168,16 @@ def frame_actions(window: MainWindow) -> list[Action]:
             tr("Colours as the system has them"),
             "sun-moon",
             lambda: window.choose_theme("system"),
+            key="Ctrl+Alt+S",
             menu="View",
         ),
         Action(
-            "view.contrast", tr("High contrast"), "contrast", window.toggle_contrast, menu="View"
+            "view.contrast",
+            tr("High contrast"),
+            "contrast",
+            window.toggle_contrast,
+            key="Ctrl+Alt+H",
+            menu="View",
         ),
         Action(
             "view.larger",

@@ -77,8 +77,9 @@ class Well(QWidget):
         inside.setContentsMargins(4, 4, 4, 4)
         self.text = PagedText(head)
         self.text.set_text(text)
-        lines = min(text.count("\n") + 1 + len(text) // 44, 14)
-        self.text.setFixedHeight(max(least, min(lines * 19 + 14, 250)))
+        lines = sum(1 + len(line) // 36 for line in text[:4_000].split("\n"))
+        step = self.text.fontMetrics().lineSpacing()
+        self.text.setFixedHeight(max(least, min(lines * step + 26, 250)))
         inside.addWidget(self.text)
         box.addWidget(ground)
 
@@ -207,11 +208,11 @@ class JobDetail(QWidget):
     def _call(self, box: QVBoxLayout, call: ModelCall, n: int, of: int) -> None:
         part = tr("{n} of {m}", n=n, m=of) if of > 1 else ""
         read = plural(call.usage.prompt, "{n} token", "{n} tokens") if call.usage.prompt else ""
-        box.addWidget(Well(tr("Prompt"), sentence([part, read]), call.prompt, 72))
+        box.addWidget(Well(tr("Prompt"), sentence([part, read]), call.prompt, 44))
         written = call.usage.completion
         wrote = plural(written, "{n} token", "{n} tokens") if written else ""
         answer = call.answer or tr("(nothing)")
-        box.addWidget(Well(tr("Answer"), sentence([seconds(call.seconds), wrote]), answer, 72))
+        box.addWidget(Well(tr("Answer"), sentence([seconds(call.seconds), wrote]), answer, 44))
         if call.error:
             box.addWidget(T(call.error[:2_000], "small", "lost", wrap=True, selectable=True))
         box.addSpacing(4)

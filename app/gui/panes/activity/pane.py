@@ -180,7 +180,8 @@ class ActivityPane(Pane):
     async def _look_ahead(self) -> None:
         queue = model.waiting_words(self.jobs)
         due = await self.desk.engine.ask.upcoming()
-        words = [model.due_words(one, self.desk.now()) for one in due]
+        asked = {job.kind for job in self.jobs if job.state in ("waiting", "running")}
+        words = [model.due_words(one, self.desk.now()) for one in due if one.kind not in asked]
         self.next.set_words([one for one in (queue, *words) if one])
 
     def _on_changed(self, event: Changed) -> None:

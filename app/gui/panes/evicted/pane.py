@@ -59,7 +59,7 @@ class EvictedPane(Pane):
         self.filter = Field(tr("Filter results"), tr("Filter"), icon="list-filter")
         self.filter.setFixedWidth(190)
         self.filter.textChanged.connect(lambda _: self._show_rows())
-        self.clean = Button(tr("Clean up"), icon="trash-2", key="Del")
+        self.clean = Button(tr("Clean up"), icon="trash", key="Del")
         self.clean.clicked.connect(lambda: self.tasks.latest("clean", self.clean_up()))
         self.head.acts.setSpacing(8)
         self.head.add(self.filter, self.clean)
@@ -126,7 +126,7 @@ class EvictedPane(Pane):
         return [
             Action("evicted.session", tr("Show the result in its session"), "corner-up-left",
                    self.show_session, "G, P", when=here, menu="Go", off=self._why_no_session),
-            Action("evicted.clean", tr("Clean up evicted results"), "trash-2",
+            Action("evicted.clean", tr("Clean up evicted results"), "trash",
                    self.clean_up, "Del", when=here, menu="Memory", off=self._why_no_clean),
             Action("evicted.next_page", tr("Next page of the result"), "chevron-right",
                    lambda: self.text.turn(1), "]", when=here),

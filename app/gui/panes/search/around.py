@@ -15,7 +15,7 @@ from typing import Any
 from app.engine.errors import UserError
 from app.engine.records import Hit, TranscriptItem
 from app.gui.look.text import clock, moment, number, plain_line, preview, sentence, tr
-from app.gui.panes.search.model import day_of, flat, place_words
+from app.gui.panes.search.model import day_of, flat, place_words, title_of
 from app.gui.widgets.pane import Target
 
 AROUND = 60  # lines before and after
@@ -160,7 +160,7 @@ async def _daily(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -
     there = found is not None and found.line == hit.line and _same(hit.text, found.text)
     details, ways = "", []
     if section is not None:
-        title = preview(titles.get(section.session_id, ""), 40) if section.session_id else ""
+        title = title_of(titles, section.session_id, 40)
         details = sentence((lines[0].text if len(log.sections) == 1 else "", title))
         if section.session_id:
             target = Target("timeline", session_id=section.session_id, entry_id=section.first_entry)
@@ -185,7 +185,7 @@ def _became(line: Any) -> list[Way]:
     target = Target("memory", proposal=line.proposal) if line.proposal else Target("memory")
     if line.state == "merged":
         target = Target("memory", find=line.text.strip(" -*")[:60])
-    return [Way(tr("Became"), "book-marked", word, target, "G, C")]
+    return [Way(tr("Became"), "book-bookmark", word, target, "G, C")]
 
 
 async def _session(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -> Place:
@@ -198,7 +198,7 @@ async def _session(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime)
         PageLine(_speaker(item), _said(item, hit if i == at else None))
         for i, item in enumerate(items)
     )
-    title = preview(titles.get(hit.session_id, ""), 60)
+    title = title_of(titles, hit.session_id) or tr("A session")
     details = sentence((tr("message {n}", n=number(hit.line)), moment(hit.when, now)))
     if at < 0:
         return _alone(hit, titles, now, _gone())
@@ -242,7 +242,7 @@ async def _evicted(ask: Any, hit: Hit, titles: Mapping[str, str]) -> Place:
     """The lines around the hit's own; far down in a huge result, the hit alone."""
     begun, line, start = "", 1, 0
     before: list[str] = []
-    title = sentence((plain_line(hit.tool), preview(titles.get(hit.session_id, ""), 40)))
+    title = sentence((plain_line(hit.tool), title_of(titles, hit.session_id, 40)))
     for _ in range(FARTHEST):
         page = await ask.evicted_page(hit.path, start, READ)
         texts = (begun + page.text).split("\n")

@@ -1,7 +1,7 @@
 """The list of hits: icon, place, time, then at most two lines around the match.
 
-A flat `QTreeView` asks only for the heights of the rows it shows, so a hundred thousand hits open
-at once (by item then; below `SMOOTH` rows it scrolls by pixel). Headings stand among the rows; one
+A table of one column. Up to `SNUG` rows are as tall as their text; of more all are equally tall, so
+that a hundred thousand open and scroll without being measured. Headings stand among the rows; one
 with more hits than are shown has the words to click.
 """
 
@@ -9,7 +9,14 @@ from __future__ import annotations
 
 import logging
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QItemSelectionModel,
+    QModelIndex,
+    QPointF,
+    QRectF,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import (
     QFont,
     QFontMetricsF,
@@ -21,17 +28,18 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QHeaderView,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTreeView,
+    QTableView,
     QWidget,
 )
 
 from app.gui.look.icons import paint_icon
 from app.gui.look.text import plural, tr
 from app.gui.look.theme import theme, token
-from app.gui.look.type import font
+from app.gui.look.type import font, line_step
 from app.gui.panes.search.marked import lay_out, paint
 from app.gui.panes.search.model import ENTRY, Entry, Found, Head, HitModel, Index
 from app.gui.widgets.delegate import paint_ground
@@ -39,8 +47,9 @@ from app.gui.widgets.paint import draw_text
 
 log = logging.getLogger(__name__)
 MARGIN, SIDE, ICON = 12, 12, 22
-SMOOTH = 1_500
+SNUG = 400
 LINES = 2
+SURE = 1.03  # marks are bolder than what is measured
 RIGHT = Qt.AlignmentFlag.AlignRight
 
 
@@ -54,35 +63,46 @@ class HitDelegate(QStyledItemDelegate):
     def text_width(self) -> float:
         return max(self._view.viewport().width() - 2 * (MARGIN + SIDE) - ICON, 60.0)
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        entry: Entry | None = index.data(ENTRY)
+    def height(self, entry: Entry | None, row: int) -> int:
+        """What a row needs; all the same where there are many."""
+        if self._view.uniform:
+            return self._height(LINES)
         if not isinstance(entry, Found):
             small = QFontMetricsF(font("small", 600)).height()
-            return QSize(100, round(small + (14 if index.row() == 0 else 22)))
-        words = self._view.hits.words(entry)
-        laid = lay_out(words.text, words.spans, self.text_width(), font("body"), LINES)
-        return QSize(100, round(self._title().height() + laid.height + 19))
+            return round(small + (14 if row == 0 else 22))
+        return self._height(self._lines(self._view.hits.words(entry).text))
+
+    def _height(self, lines: int) -> int:
+        return round(self._title().height() + lines * line_step("read", font("body")) + 19)
+
+    def _lines(self, text: str) -> int:
+        """How many lines a text gets: measured, as laying it out costs a hundred times more."""
+        wide = QFontMetricsF(font("body")).horizontalAdvance(text[:400]) * SURE
+        return 1 if wide <= self.text_width() else LINES
 
     @staticmethod
     def _title(weight: int = 500) -> QFontMetricsF:
         return QFontMetricsF(font("small", weight))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        painter.save()
         try:
             entry: Entry | None = index.data(ENTRY)
-            painter.save()
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             box = QRectF(option.rect).adjusted(MARGIN, 0, -MARGIN, -1)  # type: ignore[attr-defined]
             if isinstance(entry, Head):
                 self._paint_head(painter, box, entry, index.row())
             elif isinstance(entry, Found):
                 self._paint_hit(painter, box, entry, option)
-            painter.restore()
         except Exception:
             log.exception("a hit could not be painted")
+        finally:
+            painter.restore()
 
     def _paint_head(self, painter: QPainter, box: QRectF, head: Head, row: int) -> None:
         line = box.adjusted(SIDE, 4 if row == 0 else 12, -SIDE, -2)
+        if self._view.uniform:
+            line.setTop(line.bottom() - QFontMetricsF(font("small", 600)).height() - 6)
         painter.setFont(font("small", 600))
         draw_text(painter, line, head.title, token("text_soft"))
         x = QFontMetricsF(font("small", 600)).horizontalAdvance(head.title) + 9
@@ -120,7 +140,9 @@ class HitDelegate(QStyledItemDelegate):
         room = top.width() - wide - 12
         place = metrics.elidedText(words.place, Qt.TextElideMode.ElideRight, room)
         draw_text(painter, top, place, token("text" if selected else "text_soft"))
-        laid = lay_out(words.text, words.spans, self.text_width(), font("body"), LINES)
+        laid = lay_out(
+            words.text, words.spans, self.text_width(), font("body"), self._lines(words.text)
+        )
         paint(painter, laid, QPointF(top.left(), top.bottom() + 3), "text")
 
 
@@ -128,7 +150,7 @@ def more_words(head: Head) -> str:
     return plural(head.more, "Show {n} more", "Show {n} more")
 
 
-class HitList(QTreeView):
+class HitList(QTableView):
     """Hits to walk and open. `chosen(Found)`, `opened(Found)`, `more_in(layer)`, `left()`.
 
     `lively` paints the choice as active while the person types in the field above.
@@ -144,31 +166,55 @@ class HitList(QTreeView):
         self.setAccessibleName(tr("Hits"))
         self.lively = False
         self.hovered = -1
+        self.uniform = False
         self._quiet = False
         self.hits = HitModel(self)
         self.setModel(self.hits)
-        self.setItemDelegate(HitDelegate(self))
-        self.setHeaderHidden(True)
-        self.setRootIsDecorated(False)
-        self.setIndentation(0)
-        self.setItemsExpandable(False)
-        self.setFrameShape(QTreeView.Shape.NoFrame)
+        self.painter_ = HitDelegate(self)
+        self.setItemDelegate(self.painter_)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setCornerButtonEnabled(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setMinimumSectionSize(1)
+        self.setFrameShape(QTableView.Shape.NoFrame)
         self.setMouseTracking(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setTabKeyNavigation(False)
         self.selectionModel().currentChanged.connect(self._on_current)
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self.verticalScrollBar().rangeChanged.connect(self._on_scrolled)
         self._dress()
         theme().changed.connect(self._dress)
 
     # ------------------------------------------------------------------ choice
 
     def settle(self) -> None:
-        """The model was filled anew: scroll by pixel while that is cheap."""
-        modes = QAbstractItemView.ScrollMode
-        few = self.hits.rowCount() < SMOOTH
-        self.setVerticalScrollMode(modes.ScrollPerPixel if few else modes.ScrollPerItem)
+        """The rows are others now: give them their heights; the topmost stays where it is."""
+        many = self.hits.rowCount() > SNUG
+        top = self.rowAt(1) if many != self.uniform and self.verticalScrollBar().value() else -1
+        self.uniform = many
+        self._size_rows()
+        if top > 0:
+            at = self.hits.index(top)
+            self.scrollTo(at, QAbstractItemView.ScrollHint.PositionAtTop)
+
+    def _size_rows(self) -> None:
+        header = self.verticalHeader()
+        if self.uniform:
+            high = self.painter_.height(None, 0)
+            header.setDefaultSectionSize(high)
+        for row, entry in enumerate(self.hits.entries()[:SNUG]):
+            want = self.painter_.height(entry, row)
+            if header.sectionSize(row) != want:
+                header.resizeSection(row, want)
 
     def current(self) -> Found | None:
         entry = self.hits.entry(self.currentIndex().row())
@@ -197,9 +243,15 @@ class HitList(QTreeView):
                     self.scrollToTop()
                 return True
             row += by
-        if row >= self.hits.rowCount() and self.hits.canFetchMore(QModelIndex()):
-            self.hits.fetchMore(QModelIndex())
+        if row >= self.hits.rowCount():
+            self.hits.ask_more()
         return False
+
+    def _on_scrolled(self) -> None:
+        """More is asked for two pages before the end."""
+        bar = self.verticalScrollBar()
+        if bar.value() >= bar.maximum() - 2 * bar.pageStep():
+            self.hits.ask_more()
 
     def _on_current(self, now: QModelIndex, before: QModelIndex) -> None:
         entry = self.hits.entry(now.row())
@@ -214,12 +266,12 @@ class HitList(QTreeView):
             palette.setColor(role, token("canvas"))
         self.setPalette(palette)
         self.viewport().setPalette(palette)
-        self.scheduleDelayedItemsLayout()
+        self._size_rows()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if event.size().width() != event.oldSize().width():
-            self.scheduleDelayedItemsLayout()
+        if event.size().width() != event.oldSize().width() and not self.uniform:
+            self._size_rows()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()

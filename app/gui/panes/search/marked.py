@@ -99,7 +99,7 @@ def _break(text: str, spans: Spans, width: float, used: QFont, most: int, longer
         one.start, one.length, one.format = start, end - start, bold  # type: ignore[misc]
         formats.append(one)
     layout.setFormats(formats)
-    step = line_step("small" if used.pixelSize() < 13 else "read", used)
+    step = line_step("read", used)
     dots = QFontMetricsF(used).horizontalAdvance("…") + 1
     lines: list[QTextLine] = []
     length = len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -36,8 +36,8 @@ LAYER_WORDS = {
     "evicted": "Evicted",
 }
 _ICONS = {
-    "memory": "book-marked",
-    "history": "history",
+    "memory": "book-bookmark",
+    "history": "rotate-ccw-clock",
     "daily": "calendar-days",
     "sessions": "message-square",
     "evicted": "archive",
@@ -125,11 +125,16 @@ def place_words(hit: Hit, titles: Mapping[str, str], now: datetime) -> str:
         return tr("MEMORY.md, an earlier version")
     if hit.layer == "daily":
         return tr("{day}, line {n}", day=day_of(hit.path, now), n=number(hit.line))
-    title = preview(titles.get(hit.session_id, ""), 60) if hit.session_id else ""
+    title = title_of(titles, hit.session_id)
     if hit.layer == "evicted":
         tool = plain_line(hit.tool) or tr("Result put aside")
         return sentence((tool, title, tr("line {n}", n=number(hit.line))))
     return sentence((title, _speaker(hit)))
+
+
+def title_of(titles: Mapping[str, str], session_id: str, limit: int = 60) -> str:
+    """A session's title in one safe line; "" when the session is not known."""
+    return preview(titles[session_id], limit) if session_id in titles else ""
 
 
 def _speaker(hit: Hit) -> str:
@@ -269,11 +274,12 @@ class HitModel(QAbstractListModel):
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._entries)
 
-    def canFetchMore(self, parent: Index) -> bool:
-        return not parent.isValid() and self._more and not self._asked
+    def has_more(self) -> bool:
+        return self._more and not self._asked
 
-    def fetchMore(self, parent: Index) -> None:
-        if self._more and not self._asked:
+    def ask_more(self) -> None:
+        """The view is near the end. (Not Qt's `fetchMore`: a tree fetches at each layout.)"""
+        if self.has_more():
             self._asked = True
             self.more_wanted.emit()
 

@@ -122,16 +122,17 @@ class PageDelegate(QStyledItemDelegate):
         return QSize(100, laid.height + 8)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        painter.save()
         try:
             line: PageLine | None = index.data(LINE)
             if line is None:
                 return
-            painter.save()
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             self._paint(painter, QRectF(option.rect), line, index.row())  # type: ignore[attr-defined]
-            painter.restore()
         except Exception:
             log.exception("a line could not be painted")
+        finally:
+            painter.restore()
 
     def _paint(self, painter: QPainter, box: QRectF, line: PageLine, row: int) -> None:
         view = self._view

@@ -58,7 +58,7 @@ class Results:
         row = hits_list.hits.row_of(key) if key else -1
         if row >= 0:
             hits_list.choose(row, quiet=True)
-            hits_list.doItemsLayout()
+            hits_list.updateGeometries()
             hits_list.verticalScrollBar().setValue(at)
         else:
             hits_list.scrollToTop()

@@ -57,13 +57,13 @@ class Suggestions(QWidget):
             self.hide()
             return
         self._show([Row(v, v if name != "session" else w or v, "" if name == "session" else w,
-                        icon="filter", data=Filter(name, v)) for v, w in found])  # fmt: skip
+                        icon="funnel", data=Filter(name, v)) for v, w in found])  # fmt: skip
 
     def offer(self) -> None:
         """All filters there are."""
         self._field.setFocus()
         self._show([
-            Row(name, f"{name}:", tr(FIELD_WORDS[name]), icon="filter", data=name)
+            Row(name, f"{name}:", tr(FIELD_WORDS[name]), icon="funnel", data=name)
             for name in FIELDS
         ])  # fmt: skip
 

@@ -21,7 +21,7 @@ from app.gui.panes.settings.values import Wrong, parse, text_of
 from app.gui.widgets.buttons import Button, SegmentSwitch, Switch
 from app.gui.widgets.fields import Choice, Field
 
-NUMBER_WIDTH, TEXT_WIDTH, LIST_WIDTH = 128, 230, 300
+NUMBER_WIDTH, TEXT_WIDTH, CHOICE_WIDTH, LIST_WIDTH = 128, 230, 250, 300
 
 
 class Control(QWidget):
@@ -76,7 +76,7 @@ class ChoiceControl(Control):
     ) -> None:
         super().__init__(spec, parent)
         self.choice = Choice(spec.title)
-        self.choice.setMinimumWidth(TEXT_WIDTH)
+        self.choice.setFixedWidth(CHOICE_WIDTH)
         self.row.addWidget(self.choice)
         self.setFocusProxy(self.choice)
         self.set_choices(choices)
@@ -110,6 +110,8 @@ class FieldControl(Control):
 
     def put(self, value: Any) -> None:
         text = text_of(value)
+        if self.field.hasFocus() and self.field.isModified():
+            return  # somebody is typing here
         self._shown = text
         if self.field.text() != text:
             self.field.setText(text)
@@ -124,6 +126,7 @@ class FieldControl(Control):
         if text == self._shown:
             return
         self._shown = text
+        self.field.setModified(False)
         try:
             value = parse(self.spec, text)
         except Wrong as wrong:

@@ -68,9 +68,12 @@ class Form(Page):
         if top is not None:
             self.box.addSpacing(12)
             self.box.addWidget(top)
-        self.inner = QVBoxLayout()
+        # A widget, not a layout in the layout: only so does the page learn that a row grew.
+        holder = QWidget()
+        self.inner = QVBoxLayout(holder)
+        self.inner.setContentsMargins(0, 0, 0, 0)
         self.inner.setSpacing(0)
-        self.box.addLayout(self.inner)
+        self.box.addWidget(holder)
         self.box.addStretch(1)
 
     def show_groups(self, groups: Sequence[tuple[str, Sequence[Given]]]) -> None:

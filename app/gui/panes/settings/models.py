@@ -48,7 +48,9 @@ class ModelsPage(Page):
         self._build()
 
     def _build(self) -> None:
-        self.cards_box = QVBoxLayout()
+        cards = QWidget()
+        self.cards_box = QVBoxLayout(cards)
+        self.cards_box.setContentsMargins(0, 0, 0, 0)
         self.cards_box.setSpacing(9)
         self.add_button = Button(tr("Add a server"), icon="plus", key="A")
         self.add_button.clicked.connect(self.add_server)
@@ -71,7 +73,7 @@ class ModelsPage(Page):
         box.addWidget(_head(tr("Servers"), top=4))
         box.addWidget(self.none)
         box.addSpacing(6)
-        box.addLayout(self.cards_box)
+        box.addWidget(cards)
         box.addSpacing(9)
         box.addLayout(row)
         box.addWidget(_head(tr("May it be trusted with memory?")))

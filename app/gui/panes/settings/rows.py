@@ -15,7 +15,7 @@ from app.gui.look.text import tr
 from app.gui.look.type import code_font
 from app.gui.panes.settings.controls import Control, PromptControl
 from app.gui.panes.settings.fields import Spec
-from app.gui.panes.settings.values import shown
+from app.gui.panes.settings.values import shown, told
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.labels import IconLabel, Link, T
 from app.gui.widgets.surfaces import Ground, Hairline
@@ -118,7 +118,9 @@ class SettingRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
 
     def put(self, value: Any, default: Any) -> None:
-        """Show the value in force; what was wrong is right now."""
+        """Show the value in force. What is typed and still wrong stays, to be mended."""
+        if self.wrong() and value == self._value and default == self._default:
+            return
         self._value, self._default = value, default
         self.control.put(value)
         changed = value != default
@@ -135,8 +137,6 @@ class SettingRow(QWidget):
 
     def show_problem(self, sentence: str) -> None:
         """Tell under the row what is wrong and what holds until it is right."""
-        from app.gui.panes.settings.values import told
-
         text = told(self.spec, sentence, self._value)
         self.problem.setText(text)
         self.problem.show()
@@ -176,6 +176,7 @@ class SettingRow(QWidget):
             self._prompt = None
             self.control.setFocus()
 
-    def close_prompt(self) -> None:
-        """The prompt was saved."""
+    def settle(self) -> None:
+        """What a person wanted is stored, or was given up: nothing is wrong any more."""
         self._leave_prompt()
+        self.clear_problem()

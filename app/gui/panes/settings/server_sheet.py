@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app.engine.errors import ConfigError
@@ -64,6 +64,9 @@ class ServerSheet(Overlay):
         self._person = person
         self._old, self._server, self._taken = name, server, set(taken) - {name}
         self.tasks = Tasks(failed)
+        # Nested layouts know their new height only after Qt's own pass: fit the sheet after it.
+        self._fit = QTimer(self, singleShot=True, interval=0)
+        self._fit.timeout.connect(self.refit)
         self.closed.connect(self.tasks.cancel_all)
         head = tr("Change {name}", name=name) if name else tr("Add a model server")
         self.setAccessibleName(head)
@@ -179,7 +182,7 @@ class ServerSheet(Overlay):
             )  # fmt: skip
             self.host.set_color("warn")
         self._tell_key()
-        self.refit()
+        self._fit.start()
 
     def _tell_key(self) -> None:
         self.tasks.latest("key", self._find_key())
@@ -196,7 +199,7 @@ class ServerSheet(Overlay):
                 tr("It is kept in the system's keyring; without one, for this run only. "
                    "Never in a file.")
             )  # fmt: skip
-        self.refit()
+        self._fit.start()
 
     async def probe(self) -> None:
         """Ask the server who it is, with what stands in the fields now."""
@@ -231,7 +234,7 @@ class ServerSheet(Overlay):
         if len(seen.models) > 4:
             self.chips.addWidget(Chip(tr("{n} more", n=len(seen.models) - 4)))
         self.chips.addStretch(1)
-        self.refit()
+        self._fit.start()
 
     # ------------------------------------------------------------------ saving
 
@@ -271,7 +274,7 @@ class ServerSheet(Overlay):
     def _tell(self, sentence: str) -> None:
         self.problem.setText(sentence)
         self.problem.show()
-        self.refit()
+        self._fit.start()
 
 
 def name_rule(name: str, taken: set[str]) -> str:

@@ -138,7 +138,7 @@ def _session(pane: TimelinePane) -> list[Action]:
         _act(pane, "rename", tr("Rename this session"), "pencil",
              with_session("rename", deeds.rename), "F2",
              menu="Session"),
-        _act(pane, "trash", tr("Move this session to the trash"), "trash-2",
+        _act(pane, "trash", tr("Move this session to the trash"), "trash",
              with_session("trash", deeds.trash), "Del",
              menu="Session"),
         _act(pane, "export", tr("Export as Markdown"), "share",
