@@ -36,15 +36,28 @@ def run(main: Coroutine[Any, Any, int]) -> int:
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """A loop on the running `QApplication` that does not quit with the last window."""
+    """A loop on the running `QApplication` that does not quit with the last window.
+
+    While it lives, garbage is collected on this thread only (see `collecting`).
+    """
     os.environ.setdefault("QT_API", "pyside6")
     import qasync
+
+    from app.gui.bridge.collecting import Collector
+
+    collector = Collector()
+
+    class Loop(qasync.QEventLoop):  # type: ignore[misc, name-defined]
+        def close(self) -> None:
+            super().close()
+            collector.stop()
 
     app = QApplication.instance()
     if not isinstance(app, QApplication):
         raise RuntimeError("a QApplication must exist before its loop")
     app.setQuitOnLastWindowClosed(False)
-    return qasync.QEventLoop(app, already_running=False)
+    collector.start()
+    return Loop(app, already_running=False)
 
 
 async def _end_others() -> None:

@@ -1,0 +1,51 @@
+"""Garbage is collected on the window's thread only.
+
+Python's collector runs in whichever thread happens to allocate. When that is a worker (an import,
+a search), it may free a cycle that holds a `QObject`, and Qt then dies or warns that "timers cannot
+be stopped from another thread". So the automatic collector rests while the loop lives, and a timer
+of the window's thread does its work, by Python's own thresholds.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+
+from PySide6.QtCore import QObject, QTimer
+
+EVERY = 250  # ms
+FULL_EVERY = 30.0  # seconds: a full pass looks at every object there is
+
+
+class Collector(QObject):
+    """Collects by a timer between `start` and `stop`; made on the window's thread."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._was = False
+        self._full = 0.0
+        self._timer = QTimer(self, interval=EVERY)
+        self._timer.timeout.connect(self.look)
+
+    def start(self) -> None:
+        self._was = gc.isenabled()
+        self._full = time.monotonic()
+        gc.disable()
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Python collects as before."""
+        self._timer.stop()
+        if self._was:
+            gc.enable()
+
+    def look(self) -> None:
+        """Collect the oldest generation that is due."""
+        counts, limits = gc.get_count(), gc.get_threshold()
+        if counts[2] > limits[2] and time.monotonic() - self._full > FULL_EVERY:
+            gc.collect(2)
+            self._full = time.monotonic()
+        elif counts[1] > limits[1]:
+            gc.collect(1)
+        elif counts[0] > limits[0]:
+            gc.collect(0)

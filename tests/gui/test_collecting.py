@@ -1,0 +1,66 @@
+"""Objects of Qt are freed on the window's thread, wherever memory is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from typing import ClassVar
+
+from PySide6.QtCore import QObject, QTimer
+
+from app.gui.bridge import new_loop
+
+
+class Cycle(QObject):
+    """Something only the collector can free; it notes where that happened."""
+
+    freed: ClassVar[list[bool]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.me = self
+        self.timer = QTimer(self)
+        self.timer.start(10_000)
+
+    def __del__(self) -> None:
+        self.freed.append(threading.current_thread() is threading.main_thread())
+
+
+def churn() -> None:
+    """Make enough objects for a collection to be due many times."""
+    kept = []
+    for _ in range(200_000):
+        kept.append([])
+    del kept
+
+
+def test_a_cycle_with_a_timer_is_freed_on_the_windows_thread(qapp) -> None:
+    Cycle.freed.clear()
+
+    async def main() -> None:
+        for _ in range(3):
+            for _ in range(20):
+                Cycle()
+            await asyncio.to_thread(churn)
+        end = asyncio.get_running_loop().time() + 10
+        while not Cycle.freed and asyncio.get_running_loop().time() < end:
+            churn()
+            await asyncio.sleep(0.05)
+
+    loop = new_loop()
+    try:
+        loop.run_until_complete(main())
+    finally:
+        loop.close()
+    gc.collect()
+    assert len(Cycle.freed) == 60
+    assert all(Cycle.freed)
+
+
+def test_a_closed_loop_gives_the_collector_back(qapp) -> None:
+    before = gc.isenabled()
+    loop = new_loop()
+    assert not gc.isenabled()
+    loop.close()
+    assert gc.isenabled() is before
