@@ -26,6 +26,8 @@ from app.engine.session.messages import (
 )
 from app.engine.session.state import Counters, OpenCall, State
 
+REPLIES = 1_000  # a reply's usage may be reported again while it is among the newest of them
+
 
 class Fold:
     """The live fold. Not thread-safe: one owner at a time.
@@ -57,7 +59,8 @@ class Fold:
         self._where: dict[str, int] = {}
         self._open: dict[str, OpenCall] = {}
         self._pending: dict[str, e.Summary] = {}
-        self._usage: dict[str, Usage] = {}
+        self._spent = Usage()
+        self._replies: dict[str, Usage] = {}  # the newest ones, part of the sum
         self._shown: tuple[Message, ...] | None = ()
         self._changed_from = 0
 
@@ -112,10 +115,7 @@ class Fold:
     @property
     def usage(self) -> Usage:
         """The sum over replies, each counted once, by its last report."""
-        return Usage(
-            sum(u.prompt for u in self._usage.values()),
-            sum(u.completion for u in self._usage.values()),
-        )
+        return self._spent
 
     def state(self) -> State:
         return State(
@@ -195,14 +195,21 @@ class Fold:
         if role == "tool":
             self._answer(message)
             return
-        at = self._where.get(entry.id)
-        if at is not None:
-            self._join(at, message)
+        where, messages = self._where, self._messages
+        known = where.get(entry.id)
+        if known is not None:
+            self._join(known, message)
             return
         self._spoken += 1
         if role == "user" and not message.origin:
             self._turns += 1
-        self._append(message)
+        # `_append`, here without a call: long logs are made of this.
+        where[message.id] = at = len(messages)
+        messages.append(message)
+        self.version += 1
+        self._shown = None
+        if at < self._changed_from:
+            self._changed_from = at
 
     def _join(self, at: int, part: Message) -> None:
         """Another row of a message that is there already: its parts are one message (B54)."""
@@ -385,7 +392,16 @@ class Fold:
         self.flushed = entry.to or self.flushed
 
     def _used(self, entry: e.UsageEntry) -> None:
-        self._usage[entry.message_id or entry.id] = Usage(entry.prompt, entry.completion)
+        """Reports of one reply stand near each other: only the newest replies are remembered."""
+        reply = entry.message_id or entry.id
+        before = self._replies.pop(reply, Usage())
+        self._replies[reply] = Usage(entry.prompt, entry.completion)
+        if len(self._replies) > REPLIES:
+            del self._replies[next(iter(self._replies))]
+        self._spent = Usage(
+            self._spent.prompt + entry.prompt - before.prompt,
+            self._spent.completion + entry.completion - before.completion,
+        )
 
     _handlers: ClassVar[dict[type[e.Entry], Callable[[Fold, Any], None]]] = {
         e.MessageEntry: _message,

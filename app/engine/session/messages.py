@@ -137,13 +137,13 @@ def arguments_value(text: str) -> Any:
 
 def role_of(text: str) -> Role:
     """The role of an entry; one that nobody knows is treated as the user's."""
-    return _ROLES.get(text) or _ROLES.get(text.upper(), "user")
+    return _ROLES.get(text.upper(), "user")
 
 
 def text_message(entry: MessageEntry) -> Message:
     return Message(  # by position: a log of a hundred thousand lines goes through here
         entry.id,
-        role_of(entry.role),
+        _ROLES.get(entry.role) or role_of(entry.role),
         entry.content or "",
         entry.name,
         (),

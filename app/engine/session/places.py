@@ -33,13 +33,14 @@ class Places:
         self._seqs = array("Q")
         self._resets: list[int] = []  # the row of each reset
 
-    def add(self, some_id: str, offset: int, seq: int) -> int:
-        """A row for the next entry; its number is for `name`."""
-        row = len(self._seqs)
-        self._offsets.append(offset)
-        self._seqs.append(seq)
-        self._rows.setdefault(hash(some_id) & _MASK, row)
-        return row
+    def add(self, ids: list[str], offsets: list[int], seqs: list[int]) -> int:
+        """Rows for the next entries; the number of the first one (`name` takes it)."""
+        first = len(self._seqs)
+        self._offsets.extend(offsets)
+        self._seqs.extend(seqs)
+        for row, some_id in enumerate(ids, first):
+            self._rows.setdefault(hash(some_id) & _MASK, row)
+        return first
 
     def name(self, some_id: str, row: int) -> None:
         """Let an id lead to a row; one that is known keeps its place."""

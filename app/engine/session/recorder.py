@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,8 @@ from app.engine.session.places import Place, Places
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], str]
+
+AT_ONCE = 512  # lines taken in one go
 
 
 def utc_now() -> datetime:
@@ -101,16 +104,16 @@ class Recorder:
             return
         if size < self.read_to:  # replaced by another (forget): what we knew is no longer so
             self.fold, self._places, self.read_to, self._seq = Fold(), Places(), 0, 0
-        for line in self.log.read(self.read_to, self._seq):
-            self._take(line)
+        lines = self.log.read(self.read_to, self._seq)
+        while some := list(islice(lines, AT_ONCE)):
+            self._take(some)
 
     def commit(self, mended: list[e.Entry], fresh: Sequence[e.Entry]) -> list[e.Entry]:
         """Write and fold; the entries as they were read back. On failure nothing has changed."""
         lines = self.log.append(self._stamped([*mended, *self._waiting, *fresh]))
         self._wrote = True
         self._waiting.clear()
-        for line in lines:
-            self._take(line)
+        self._take(lines)
         return [n.entry for n in lines if isinstance(n.entry, e.Entry)]
 
     def _stamped(self, entries: list[e.Entry]) -> list[e.Entry]:
@@ -128,18 +131,30 @@ class Recorder:
             made.append(stamped)
         return made
 
-    def _take(self, line: Line) -> None:
-        entry = line.entry
-        if isinstance(entry, e.BadLine):
-            if not entry.torn:  # a torn one may still grow, or be set aside
-                self.read_to, self._seq = line.end, entry.seq
-                self.fold.apply(entry)
-            return
-        self.read_to, self._seq = line.end, entry.seq
-        self.fold.apply(entry)
-        row = self._places.add(entry.id, line.offset, entry.seq)
-        if type(entry) in _MORE_IDS:
-            self._name_more(entry, row)
+    def _take(self, lines: list[Line]) -> None:
+        """Fold lines, and note where they lie."""
+        ids: list[str] = []
+        offsets: list[int] = []
+        seqs: list[int] = []
+        more: list[tuple[int, e.Entry]] = []
+        apply = self.fold.apply
+        for line in lines:
+            entry = line.entry
+            if isinstance(entry, e.BadLine):
+                if entry.torn:  # it may still grow, or be set aside
+                    continue
+                apply(entry)
+            else:
+                apply(entry)
+                if type(entry) in _MORE_IDS:
+                    more.append((len(ids), entry))
+                ids.append(entry.id)
+                offsets.append(line.offset)
+                seqs.append(entry.seq)
+            self.read_to, self._seq = line.end, entry.seq
+        first = self._places.add(ids, offsets, seqs)
+        for at, entry in more:
+            self._name_more(entry, first + at)
 
     def _name_more(self, entry: e.Entry, row: int) -> None:
         """Other ids by which something of this entry is known."""
