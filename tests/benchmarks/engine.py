@@ -50,9 +50,7 @@ def over(rows: Row) -> list[str]:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m tests.benchmarks engine")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument(
-        "--with-motus", action="store_true", help="install Motus to compare")
-    )
+    parser.add_argument("--with-motus", action="store_true", help="install Motus to compare")
     parser.add_argument("--entries", type=int, default=100_000, help="length of the log to restore")
     parser.add_argument("--small", action="store_true", help="a quick look at every row")
     options = parser.parse_args(arguments)
