@@ -309,6 +309,7 @@ class EvictedPane(Pane):
             self.text.set_count(0, 0, needle)
             return
         self._hits = await search(self._read, info.path, needle)
+        self.text.know_lines(self._hits)
         if not self._hits.total:
             self.text.mark_hit("", 0)
             self.text.set_count(0, 0, needle)

@@ -18,11 +18,12 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app.engine.records import EvictedInfo, TextPage
 from app.gui.look.text import number, plain_line, plural, preview, sentence, size, tr
 from app.gui.panes.evicted.model import Origin, tool_icon
+from app.gui.panes.evicted.numbered import NumberedText
 from app.gui.widgets.buttons import IconButton
 from app.gui.widgets.fields import Field
 from app.gui.widgets.labels import IconLabel, Link, T
 from app.gui.widgets.marks import KindMark
-from app.gui.widgets.paged import LINK, PagedText, without_escapes
+from app.gui.widgets.paged import LINK, without_escapes
 from app.gui.widgets.surfaces import Hairline
 
 PAGE = 40_000  # characters
@@ -32,10 +33,11 @@ Read = Callable[[str, int, int], Awaitable[TextPage]]
 
 @dataclass(frozen=True)
 class Hits:
-    """How many hits each page has, in order of pages."""
+    """How many hits each page has, and how many line ends, in order of pages."""
 
     needle: str
     pages: tuple[int, ...]
+    ends: tuple[int, ...] = ()
 
     @property
     def total(self) -> int:
@@ -59,13 +61,15 @@ async def search(read: Read, path: str, needle: str) -> Hits:
     """Count `needle` (not case sensitive) on each page of a text."""
     wanted = re.compile(re.escape(needle), re.IGNORECASE)
     counts: list[int] = []
+    ends: list[int] = []
     start = 0
     while True:
         page = await read(path, start, PAGE)
         counts.append(sum(1 for _ in wanted.finditer(without_escapes(page.text))))
+        ends.append(page.text.count("\n"))
         start = page.end
         if page.end >= page.total or page.end <= page.start:
-            return Hits(needle, tuple(counts))
+            return Hits(needle, tuple(counts), tuple(ends))
 
 
 class TextPart(QWidget):
@@ -84,7 +88,8 @@ class TextPart(QWidget):
         self.page = 0
         self.pages = 0
         self.info: EvictedInfo | None = None
-        self.well = PagedText(tr("Text of the result"))
+        self.well = NumberedText()
+        self._starts: dict[int, int] = {0: 1}
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
@@ -172,6 +177,7 @@ class TextPart(QWidget):
         """The head for `info`; its text comes with `show_page`."""
         if self.info is None or info.path != self.info.path:
             self.page = self.pages = 0
+            self._starts = {0: 1}
         self.info = info
         self.sign.set_icon(tool_icon(info.tool), "kind_tool" if info.tool else "text_soft")
         self.name.setText(plain_line(info.tool) or tr("Tool not known"))
@@ -196,6 +202,10 @@ class TextPart(QWidget):
         self.page = page.start // PAGE
         self.pages = max(-(-page.total // PAGE), 1)
         self.well.set_text(page.text)
+        first_line = self._starts.get(self.page, 0)
+        self.well.start_at(first_line)
+        if first_line:
+            self._starts[self.page + 1] = first_line + page.text.count("\n")
         self.well.setEnabled(True)
         self.place.setText(tr("page {n} of {all}", n=number(self.page + 1), all=number(self.pages)))
         first = page.start + 1 if page.total else 0
@@ -218,6 +228,7 @@ class TextPart(QWidget):
         """No text to show, and why."""
         self.page = self.pages = 0
         self.well.set_text(words)
+        self.well.start_at(0)
         self.well.setEnabled(False)
         for label in (self.place, self.range):
             label.setText("")
@@ -258,6 +269,13 @@ class TextPart(QWidget):
             self.field.set_unit(
                 tr("{n} of {all}", n=number(at + 1), all=plural(total, "{n}", "{n}"))
             )
+
+    def know_lines(self, hits: Hits) -> None:
+        """What find read of all pages says where each begins."""
+        line = 1
+        for page, count in enumerate(hits.ends):
+            self._starts[page] = line
+            line += count
 
     def mark_hit(self, needle: str, which: int) -> None:
         """Mark `needle` on the page shown and go to its hit `which` (from 0)."""
