@@ -72,11 +72,12 @@ async def shown(
 
 
 async def settle(pane: MemoryPane) -> None:
-    """Until nothing runs and nothing is about to."""
-    for _ in range(400):
+    """Until nothing runs and nothing is about to (refreshes wait 100 ms for more)."""
+    quiet = 0
+    for _ in range(1_500):
         await asyncio.sleep(0.01)
-        if not pane.tasks._running and not pane._soon.isActive():
-            QApplication.processEvents()
+        quiet = 0 if pane.busy() else quiet + 1
+        if quiet > 2:
             return
     raise AssertionError("the place does not come to rest")
 
@@ -95,7 +96,7 @@ def run(pane: MemoryPane, name: str) -> object:
         return reason
     result = action.run()
     if asyncio.iscoroutine(result):
-        return pane.tasks.start(name, result)
+        return pane.tasks.start("action", result)
     return None
 
 

@@ -37,7 +37,7 @@ def memory_actions(pane: MemoryPane) -> list[Action]:
 
     return [
         act("review", tr("Open the waiting review"), "git-pull-request-arrow", pane.show_waiting,
-            "Shift+Enter"),
+            "G, R"),
         act("next", tr("Next change or line"), "arrow-down", lambda: pane.step(1), "J",
             also=("F7",)),
         act("previous", tr("Previous change or line"), "arrow-up", lambda: pane.step(-1), "K",
@@ -53,8 +53,8 @@ def memory_actions(pane: MemoryPane) -> list[Action]:
             "Shift+A", off=review),
         act("reject_all", tr("Reject the whole proposal"), "circle-x", pane.reject_all, "Shift+R",
             off=review),
-        act("apply", tr("Apply what was decided"), "check-check", pane.apply, "Ctrl+Return",
-            also=("Ctrl+Enter",),
+        act("apply", tr("Apply what was decided"), "check-check", pane.apply, "Ctrl+Enter",
+            also=("Ctrl+Return",),
             off=lambda: review() or pane.why_not_apply()),
         act("turn", tr("Side by side or inline; changes or result when narrow"), "columns-2",
             pane.turn, "D", off=only("review", "closed")),

@@ -136,7 +136,7 @@ class ChangeList(TallList):
 
     def _lay(self, row: ChangeRow, width: int) -> tuple[list[_Placed], int]:
         kept = self._laid.get(row.id)
-        if kept is not None and kept[0] == row and kept[1] == width:
+        if kept is not None and (kept[0] is row or kept[0] == row) and kept[1] == width:
             return kept[2], kept[3]
         head = max(HEAD, round(QFontMetricsF(font("body")).height()) + 10)
         left = MARGIN + BODY
@@ -200,7 +200,7 @@ class ChangeList(TallList):
         placed, _ = self._lay(row, self.viewport().width())
         painter.translate(0, box.top())
         middle = TOP + max(HEAD, QFontMetricsF(font("body")).height() + 10) / 2 - 1
-        if row.decidable:
+        if row.decidable or row.verdict:
             self._draw_circle(painter, QPointF(MARGIN + CIRCLE, middle), row)
         self._draw_title(painter, row, middle, card.right() - 12)
         for one in placed:

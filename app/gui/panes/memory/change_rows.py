@@ -224,11 +224,28 @@ def change_rows(
     side: bool = False,
     editing: int = 0,
     decidable: bool = True,
-    focus: int | None = None,
+    known: dict[object, ChangeRow] | None = None,
 ) -> list[Row]:
-    """Heads and changes, in the order they are asked."""
+    """Heads and changes, in the order they are asked.
+
+    Rows that say what they said before are taken from `known`, so that a step through some
+    thousand changes makes two new ones.
+    """
     rows: list[Row] = []
-    front = deciding.focus if focus is None else focus
+    known = {} if known is None else known
+
+    def made(change: Change) -> ChangeRow:
+        decision = deciding.decision(change.n)
+        focused = change.n == deciding.focus
+        key = (change.n, decision, side, focused, change.n == editing, decidable)
+        row = known.get(key)
+        if row is None or row.data is not change:
+            row = known[key] = change_row(
+                change, decision, marks.get(change.n), side=side, focused=focused,
+                editing=change.n == editing, decidable=decidable,
+            )  # fmt: skip
+        return row
+
     for group, found in deciding.groups:
         title, why = GROUP_WORDS[group]
         why = why if decidable else ""
@@ -237,13 +254,7 @@ def change_rows(
         else:
             detail = number(len(found))
         rows.append(Row(f"head-{group}", tr(title), detail, head=True, spoken=tr(title)))
-        rows += [
-            change_row(
-                c, deciding.decision(c.n), marks.get(c.n), side=side, focused=c.n == front,
-                editing=c.n == editing, decidable=decidable,
-            )
-            for c in found
-        ]  # fmt: skip
+        rows += [made(change) for change in found]
     return rows
 
 

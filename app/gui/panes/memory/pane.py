@@ -176,6 +176,13 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         self.settle_head()
         await self.look_at_jobs()
 
+    def busy(self) -> bool:
+        """Whether something is being asked, written, or about to be looked at again."""
+        names = ("refresh", "review", "preview", "keep", "apply", "why", "version", "compare")
+        acts = ("save", "restore", "undo", "reject", "consolidate", "open", "action")
+        running = any(self.tasks.running(name) for name in (*names, *acts))
+        return running or self._soon.isActive()
+
     def _on_changed(self, event: Changed) -> None:
         if self.shown and event.kinds & KINDS:
             self._soon.start()
@@ -289,11 +296,18 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
             words = plural(waiting[0].changes, "Review {n} change", "Review {n} changes")
             reason = ""
         elif running:
-            words, reason = tr("Consolidating"), tr("A consolidation is under way.")
+            words, reason = self._job_words(), tr("A consolidation is under way.")
         else:
             words, reason = tr("Consolidate now"), ""
         main.setText(words)
         main.set_off(reason)
+
+    def _job_words(self) -> str:
+        job = self.job
+        if job is not None and job.total > 1:
+            n, whole = number(job.done), number(job.total)
+            return tr("Consolidating, {n} of {all}", n=n, all=whole)
+        return tr("Consolidating")
 
     # ------------------------------------------------------------------ the file
 

@@ -16,7 +16,7 @@ from app.engine.records import Preview, Proposal, Source
 from app.gui.look.text import thousands, tr
 from app.gui.panes.memory.change_card import ChangeCard
 from app.gui.panes.memory.change_list import ChangeList
-from app.gui.panes.memory.change_rows import Marks, change_rows, concerns
+from app.gui.panes.memory.change_rows import ChangeRow, Marks, change_rows, concerns
 from app.gui.panes.memory.checklist import Checklist
 from app.gui.panes.memory.deciding import Deciding, Verdict
 from app.gui.panes.memory.lines_view import LinesView
@@ -48,6 +48,8 @@ class ReviewView(QWidget):
         self._narrow = False
         self._half = "changes"
         self._pinned: frozenset[str] = frozenset()
+        self._known: dict[object, ChangeRow] = {}
+        self.reading_only = False
         self.checklist = Checklist()
         self.list = ChangeList(tr("Changes"))
         self.result = LinesView(tr("Result: what Apply writes now"), compact=True, left=0)
@@ -104,6 +106,7 @@ class ReviewView(QWidget):
         same = self.proposal is not None and self.proposal.info.id == proposal.info.id
         front = self.deciding.change(self.deciding.focus) if same else None
         self.proposal, self._marks, self._pinned = proposal, marks, pinned
+        self._known.clear()
         self._editing = 0
         self.deciding = Deciding(proposal.changes, proposal.decisions)
         if front is not None:
@@ -138,7 +141,14 @@ class ReviewView(QWidget):
             if not c.ok and concerns(c.name, c.detail, proposal.changes)
         )  # fmt: skip
         self.checklist.set_checks(proposal.checks, links)
-        rows = change_rows(self.deciding, self._marks, side=self._side, editing=self._editing)
+        rows = change_rows(
+            self.deciding,
+            self._marks,
+            side=self._side,
+            editing=self._editing,
+            decidable=not self.reading_only,
+            known=self._known,
+        )
         self.list.show_rows(rows, self.deciding.focus)
         self._render_result(follow=True)
 

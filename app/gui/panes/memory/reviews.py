@@ -59,6 +59,7 @@ class Reviews:
             self.leave_version()
         lines = self.memory.text.split("\n")
         pinned = frozenset(lines[n - 1] for n in self.memory.pinned if n <= len(lines))
+        self.review.reading_only = not is_open(proposal.info)
         self.review.show_proposal(proposal, marks, pinned)
         self.show_mode("review" if is_open(proposal.info) else "closed")
         self._say_moved(proposal)
