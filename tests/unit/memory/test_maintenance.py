@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -330,15 +331,23 @@ def test_a_step_with_nothing_to_do_is_skipped_not_failed(tmp_path: Path):
     drive(tmp_path, scenario)
 
 
+async def seen(what: Callable[[], object], seconds: float = 10.0) -> None:
+    """Wait until there is something: a slow machine may take its time."""
+    end = asyncio.get_running_loop().time() + seconds
+    while not what() and asyncio.get_running_loop().time() < end:
+        await asyncio.sleep(0.01)
+
+
 @pytest.mark.case("MNT-6")
 def test_the_timer_and_requests(tmp_path: Path):
     async def scenario(h: House):
         h.scheduler.start()
-        await asyncio.sleep(0.02)
+        await seen(lambda: h.sleep.asked)
         assert h.sleep.asked == [6 * 3600]
         assert h.jobs.jobs() == []  # nothing before one interval has passed
         h.now += timedelta(hours=6)
         await h.sleep.tick()
+        await seen(h.jobs.jobs)
         await h.jobs.drain(5)
         assert [j.trigger for j in h.jobs.jobs()] == ["timer"]
 
