@@ -141,13 +141,18 @@ def test_the_running_job_is_a_card_with_its_share_and_can_be_cancelled(
 
 
 def test_what_comes_next_is_said_with_its_time(pane: ActivityPane, engine: Any, qloop: Any) -> None:
-    engine.ask.all = [job("w", "consolidate", "waiting")]
-    engine.ask.due = [Due("maintain", NOW + timedelta(hours=4)), Due("consolidate", None, "soon")]
+    later = NOW + timedelta(hours=4)
+    engine.ask.all = [job("w", "reindex", "waiting")]
+    engine.ask.due = [Due("maintain", later), Due("consolidate", None, "soon")]
     qloop.run_until_complete(pane.refresh())
     first, second, third = pane.next.words()
-    assert first == "consolidation"
+    assert first == "index"
     assert second.startswith("maintenance at ")
     assert third == "consolidation, soon"
+    engine.ask.all = [job("w", "consolidate", "waiting")]
+    engine.ask.due = [Due("consolidate", None, "soon")]
+    qloop.run_until_complete(pane.refresh())
+    assert pane.next.words() == ["consolidation"]  # what was asked for is not said twice
 
 
 def test_a_failed_job_shows_cause_remedy_prompt_and_answer(

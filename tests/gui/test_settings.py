@@ -230,6 +230,45 @@ def test_a_wrong_value_is_told_and_the_old_one_holds(
     qloop.run_until_complete(main())
 
 
+def test_what_is_wrong_stays_to_be_mended_while_other_rows_change(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    form = section(pane, qloop, "compaction")
+    wrong = form.rows["compaction.safety_ratio"]
+
+    async def main() -> None:
+        wrong.control.field.setText("1.4")
+        wrong.control.field.editingFinished.emit()
+        await until(wrong.wrong)
+        form.rows["compaction.prune"].control.switch.click()
+        await until(lambda: "compaction.prune.protect_tokens" in form.rows)
+        assert wrong.wrong()
+        assert wrong.control.field.text() == "1.4"
+        wrong.control.field.setText("0.75")  # what holds anyway
+        wrong.control.field.editingFinished.emit()
+        await until(lambda: not wrong.wrong())
+
+    qloop.run_until_complete(main())
+
+
+def test_a_prompt_gets_its_room_also_after_rows_came_and_went(
+    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
+) -> None:
+    form = section(pane, qloop, "compaction")
+    row = form.rows["compaction.summary_prompt"]
+
+    async def main() -> None:
+        form.rows["compaction.prune"].control.switch.click()
+        await until(lambda: "compaction.prune.protect_tokens" in form.rows)
+        before = row.height()
+        row.control.button.click()
+        await until(lambda: row.height() >= before + 220)
+        row.control.button.click()
+        await until(lambda: row.height() == before)
+
+    qloop.run_until_complete(main())
+
+
 def test_a_disk_that_refuses_changes_nothing(
     pane: SettingsPane, engine: Engine, qloop: Any, until: Until
 ) -> None:

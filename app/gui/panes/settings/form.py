@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -18,6 +18,13 @@ from app.gui.widgets.labels import T
 WIDEST = 760
 
 
+class _Column(QWidget):
+    """As tall as its text needs at its width, not as it would need at the narrowest."""
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width(), 0)
+
+
 class Page(QScrollArea):
     """A scrolling column of at most 760 px. Content goes into `self.box`."""
 
@@ -28,7 +35,7 @@ class Page(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(name)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.column = QWidget()
+        self.column = _Column()
         self.column.setMaximumWidth(widest)
         self.column.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.box = QVBoxLayout(self.column)
@@ -61,7 +68,7 @@ class Form(Page):
         self.rows: dict[str, SettingRow] = {}
         self._models = models
         self._shape: list[tuple[str, tuple[str, ...]]] = []
-        self._heads: list[QWidget] = []
+        self._parts: list[str] = []  # heads ("# title") and rows (ids) as they stand
         self.sentence = T(sentence, "body", "text_soft", wrap=True)
         self.sentence.setVisible(bool(sentence))
         self.box.addWidget(self.sentence)
@@ -90,26 +97,36 @@ class Form(Page):
                 row.put(value, default)
 
     def _build(self, groups: Sequence[tuple[str, Sequence[Given]]]) -> None:
-        while (item := self.inner.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None and widget not in self.rows.values():
-                widget.hide()
-                widget.deleteLater()
-        kept: dict[str, SettingRow] = {}
+        """Bring heads and rows into this order. What stays is not touched: a row that is taken out
+        of a layout and put back no longer tells it when it grows."""
+        wanted: list[tuple[str, Spec | None]] = []
         for title, given in groups:
-            if title:
-                head = T(title, "body", weight=600)
-                head.setContentsMargins(0, 20, 0, 2)
-                self.inner.addWidget(head)
-            else:
-                self.inner.addSpacing(10)
-            for spec, _, _ in given:
-                row = self.rows.pop(spec.id, None) or self._made(spec)
-                self.inner.addWidget(row)
-                kept[spec.id] = row
-        for row in self.rows.values():
-            row.hide()
-            row.deleteLater()
-        self.rows = kept
+            wanted.append((f"# {title}", None))
+            wanted += [(spec.id, spec) for spec, _, _ in given]
+        names = {name for name, _ in wanted}
+        at = 0
+        for name, spec in wanted:
+            while at < len(self._parts) and self._parts[at] not in names:
+                self._take(at)
+            while name in self._parts and self._parts[at] != name:
+                self._take(at)
+            if name not in self._parts:
+                made = self._made(spec) if spec is not None else _head(name[2:])
+                self.inner.insertWidget(at, made)
+                self._parts.insert(at, name)
+                if isinstance(made, SettingRow):
+                    self.rows[name] = made
+            at += 1
+        while len(self._parts) > at:
+            self._take(at)
+
+    def _take(self, at: int) -> None:
+        self.rows.pop(self._parts.pop(at), None)
+        item = self.inner.takeAt(at)
+        widget = item.widget() if item is not None else None
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
 
     def _made(self, spec: Spec) -> SettingRow:
         control = control_for(spec, self._models(), lambda: fallback(spec))
@@ -121,6 +138,14 @@ class Form(Page):
         """Where the focus goes when one comes here by a key."""
         row = next(iter(self.rows.values()), None)
         return row.control if row is not None else None
+
+
+def _head(title: str) -> QWidget:
+    head = T(title, "body", weight=600)
+    head.setContentsMargins(0, 20 if title else 8, 0, 2)
+    if not title:
+        head.setFixedHeight(10)
+    return head
 
 
 # The number a word ("auto", "never") gives way to when a person wants one of their own.
