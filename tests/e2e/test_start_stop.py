@@ -115,11 +115,10 @@ def test_closed_while_a_job_hangs_in_a_thread(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_closed_before_the_engine_is_open_and_again(tmp_path: Path) -> None:
+def test_closed_before_the_engine_is_open(tmp_path: Path) -> None:
     async def main() -> None:
-        for _ in range(2):
-            run = await windowed(tmp_path, "http://127.0.0.1:9/v1", CLOSE)
-            ended_well(run)
+        run = await windowed(tmp_path, "http://127.0.0.1:9/v1", CLOSE)
+        ended_well(run)
 
     asyncio.run(main())
 
@@ -235,3 +234,20 @@ def test_a_bug_anywhere_becomes_a_dialog_and_the_program_goes_on(tmp_path: Path)
         assert "Task exception was never retrieved" not in run.err
 
     asyncio.run(main())
+
+
+def test_a_crash_below_python_is_told_at_the_next_start(tmp_path: Path) -> None:
+    async def main() -> None:
+        url = "http://127.0.0.1:9/v1"
+        crashed = await windowed(
+            tmp_path, url, "import faulthandler\nfaulthandler._sigsegv()", limit=60
+        )
+        assert crashed.code < 0
+        told = 'print("TOLD", show.window.notices.causes(), flush=True)'
+        run = await windowed(tmp_path, url, f"await show.opened.wait()\n{told}\n{CLOSE}")
+        ended_well(run)
+        assert "TOLD ['Palimpsest ended without warning the last time.'" in run.out
+
+    asyncio.run(main())
+    (text,) = (tmp_path / "data" / "crashes").iterdir()
+    assert "Segmentation fault" in text.read_text()

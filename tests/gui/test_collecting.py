@@ -64,3 +64,20 @@ def test_a_closed_loop_gives_the_collector_back(qapp) -> None:
     assert not gc.isenabled()
     loop.close()
     assert gc.isenabled() is before
+
+
+def test_what_a_worker_sends_to_a_closed_loop_goes_nowhere(qapp, qtbot) -> None:
+    loop = new_loop()
+    heard: list[str] = []
+
+    async def main() -> None:
+        asyncio.get_running_loop().call_later(0.0, lambda: None)
+
+    loop.run_until_complete(main())
+    sender = threading.Thread(target=lambda: loop.call_soon_threadsafe(heard.append, "late"))
+    sender.start()
+    sender.join()
+    loop.close()
+    with qtbot.capture_exceptions() as caught:
+        qapp.processEvents()
+    assert (caught, heard) == ([], [])

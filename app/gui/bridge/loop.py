@@ -52,6 +52,13 @@ def new_loop() -> asyncio.AbstractEventLoop:
             super().close()
             collector.stop()
 
+        def _add_callback(self, handle: asyncio.Handle, delay: int = 0) -> asyncio.Handle:
+            """What a worker sent before its end may arrive after ours: it goes nowhere."""
+            if self.is_closed():
+                handle.cancel()
+                return handle
+            return super()._add_callback(handle, delay)
+
     app = QApplication.instance()
     if not isinstance(app, QApplication):
         raise RuntimeError("a QApplication must exist before its loop")
