@@ -21,6 +21,7 @@ from app.gui.widgets.heights import Heights
 log = logging.getLogger(__name__)
 MARGIN = 24
 STEP = 48  # px of one wheel notch or arrow
+MANY = 5_000  # rows above which a change of width makes no new guesses
 FOOT = 16  # px below the last row
 
 
@@ -78,12 +79,17 @@ class ScrolledRows(QAbstractScrollArea):
 
     # ------------------------------------------------------------------ rows
 
-    def set_rows(self, rows: Sequence[HasId], *, stay: str = "top") -> None:
-        """Show these. `stay`: "top" keeps what stands at the top, "end" and "start" go there."""
+    def set_rows(
+        self, rows: Sequence[HasId], *, stay: str = "top", guesses: Sequence[int] | None = None
+    ) -> None:
+        """Show these. `stay`: "top" keeps what stands at the top, "end" and "start" go there.
+
+        `guesses` are estimated heights made elsewhere (beside the loop, for very many rows).
+        """
         top_id = self.rows[self._top].id if self._top < len(self.rows) else ""
         self.rows = list(rows)
         self._where = {row.id: i for i, row in enumerate(self.rows)}
-        self._measure_again()
+        self._measure_again(guesses)
         if stay == "end":
             self.to_end()
         elif stay == "start" or top_id not in self._where:
@@ -94,10 +100,15 @@ class ScrolledRows(QAbstractScrollArea):
             self._top = self._where[top_id]
         self.settle()
 
-    def _measure_again(self) -> None:
+    def _measure_again(self, guesses: Sequence[int] | None = None) -> None:
+        """Forget real heights. Of very many rows the old ones are guesses enough."""
         self.wide = self.column()
         self._real.clear()
-        self._heights = Heights([self.estimate(at) for at in range(len(self.rows))])
+        count = len(self.rows)
+        if guesses is not None and len(guesses) == count:
+            self._heights = Heights(guesses)
+        elif count < MANY or len(self._heights) != count:
+            self._heights = Heights([self.estimate(at) for at in range(count)])
 
     def column(self) -> float:
         """Width of the column in px."""

@@ -77,10 +77,12 @@ class UnevenRows(ScrolledRows):
         """The row as one sentence."""
         return ""
 
-    def set_rows(self, rows: Sequence[HasId], *, stay: str = "top") -> None:
+    def set_rows(
+        self, rows: Sequence[HasId], *, stay: str = "top", guesses: Sequence[int] | None = None
+    ) -> None:
         """Show these; see `ScrolledRows`. Current row and marked text stay with their rows."""
         now = self.current()
-        super().set_rows(rows, stay=stay)
+        super().set_rows(rows, stay=stay, guesses=guesses)
         self._current = self.row_of(now.id) if now is not None else -1
         self._anchor = self._current
         if self.marked is not None and self.row_of(self.marked.row) < 0:

@@ -135,17 +135,20 @@ class SessionPage(QWidget):
         reading = self.reading
         if reading is None:
             return
-        items, blocks, scale = await reading.made(self.mode, frozenset(self.opened), self.by_order)
+        made = await reading.made(
+            self.mode, frozenset(self.opened), self.by_order, self.sheet.guess
+        )
         if reading is not self.reading:
             return
-        self.items = items
+        self.items = items = made.items
         self.sheet.ink.today = self._pane.desk.now().astimezone().date()
         used = {item.covered_by for item in items if item.covered_by}
         self.beside.set_summaries(
             {i.id: i for i in items if i.kind == "compaction" and i.id in used}
         )
-        self.axis.set_scale(scale, keep=keep)
-        self.sheet.set_rows(blocks, stay=stay)
+        self.axis.set_scale(made.scale, keep=keep)
+        self.sheet.model_view = self.mode == "model"
+        self.sheet.set_rows(made.blocks, stay=stay, guesses=made.guesses)
         if self.axis.range is not None:
             self._on_range()
 

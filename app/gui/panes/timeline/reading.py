@@ -1,21 +1,34 @@
 """The items of one session, as far as they are loaded: newest first on the wire, in order here.
 
 Invariant: items are contiguous up to the newest one; what was loaded stays loaded. Pages grow as
-one goes back, because the engine reads a log from its end.
+one goes back, because the engine reads a log from its end each time.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from app.engine.records import TranscriptItem
 from app.gui.panes.timeline.blocks import Block, Mode, build, place_of_entry
 from app.gui.panes.timeline.scale import Scale, build_scale
 
 FIRST = 2_000  # items of the first page
-LARGEST = 64_000  # items of one later page
+LATER = (2_000, 20_000, 1_000_000)  # items of the pages after it
 IN_THREAD = 3_000  # items from which blocks and axis are made beside the loop
+
+
+Guess = Callable[[Sequence[Block]], list[int]]
+
+
+class Made(NamedTuple):
+    """What a page shows of a reading; `guesses` are heights in px, one per block."""
+
+    items: list[TranscriptItem]
+    blocks: list[Block]
+    scale: Scale
+    guesses: list[int]
 
 
 class Reading:
@@ -26,7 +39,7 @@ class Reading:
         self.session_id = session_id
         self.items: list[TranscriptItem] = []
         self.whole = False  # nothing lies before the first item
-        self._page = FIRST
+        self._page = 0
 
     async def begin(self) -> None:
         """Load the newest page."""
@@ -52,8 +65,8 @@ class Reading:
         """Load a page before the first item; whether any came."""
         if self.whole or not self.items:
             return False
-        limit = self._page
-        self._page = min(self._page * 2, LARGEST)
+        limit = LATER[min(self._page, len(LATER) - 1)]
+        self._page += 1
         first = self.items[0].seq
         page = await self._ask.transcript(self.session_id, before=first, limit=limit)
         self.whole = len(page) < limit
@@ -68,7 +81,8 @@ class Reading:
         while at < 0 and not self.whole:
             before = len(self.items)
             await self.older()
-            at = place_of_entry(self.items[: len(self.items) - before], entry_id)
+            come = self.items[: len(self.items) - before]
+            at = await asyncio.to_thread(place_of_entry, come, entry_id)
             if len(self.items) == before and not self.whole:
                 break
         return at
@@ -81,14 +95,12 @@ class Reading:
                 return
         self.items = [*self.items, item]
 
-    async def made(
-        self, mode: Mode, opened: frozenset[str], by_order: bool
-    ) -> tuple[list[TranscriptItem], list[Block], Scale]:
+    async def made(self, mode: Mode, opened: frozenset[str], by_order: bool, guess: Guess) -> Made:
         """The items, their blocks and their scale; beside the loop when there are many."""
         items = self.items
 
-        def work() -> tuple[list[TranscriptItem], list[Block], Scale]:
+        def work() -> Made:
             blocks = build(items, mode=mode, opened=opened, older=not self.whole)
-            return items, blocks, build_scale(items, by_order=by_order)
+            return Made(items, blocks, build_scale(items, by_order=by_order), guess(blocks))
 
         return work() if len(items) < IN_THREAD else await asyncio.to_thread(work)

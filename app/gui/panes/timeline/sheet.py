@@ -21,11 +21,12 @@ Marks = dict[int, list[tuple[int, int, QColor]]]
 
 
 class Sheet(UnevenRows):
-    """Blocks of a transcript. `opened` holds the ids of rows whose bodies are open."""
+    """Blocks of a transcript. `toggle` opens and folds their bodies."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         self.ink = Inker()
-        self.opened: set[str] = set()
+        self.opened: set[str] = set()  # rows that stand other than they would by themselves
+        self.model_view = False
         self.is_outside: Callable[[Block], bool] = lambda block: False
         self.marks_of: Callable[[Block, Laid], Marks] | None = None
         self.overlay: Callable[[QPainter], None] | None = None
@@ -42,7 +43,13 @@ class Sheet(UnevenRows):
 
     def laid(self, at: int) -> Laid:
         block = self.rows[at]
-        return self.ink.lay(block, self._width(block), block.id in self.opened)
+        return self.ink.lay(block, self._width(block), self.is_open(block))
+
+    def is_open(self, block: Block) -> bool:
+        """Whether a body is unfolded: summaries are by themselves where none stands beside."""
+        summary = block.item is not None and block.item.kind == "compaction"
+        by_itself = summary and (self.model_view or self.wide < SIDE_FROM)
+        return by_itself != (block.id in self.opened)
 
     def toggle(self, block_id: str) -> None:
         """Open or close the body of a row, in place."""
@@ -59,6 +66,10 @@ class Sheet(UnevenRows):
 
     def estimate(self, at: int) -> int:
         return self.ink.estimate(self.rows[at], self._width(self.rows[at]))
+
+    def guess(self, blocks: Sequence[Block]) -> list[int]:
+        """Estimated heights of blocks; touches no widget, so that a thread may ask."""
+        return [self.ink.estimate(block, self._width(block)) for block in blocks]
 
     def height_for(self, at: int) -> int:
         high = self.laid(at).height
