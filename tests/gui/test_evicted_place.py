@@ -257,12 +257,25 @@ def test_cleaning_up_shows_what_goes_and_moves_it_to_the_trash(qloop, until, pan
     texts = " ".join(w.toPlainText() for w in question.findChildren(QPlainTextEdit))
     assert "large_tool_results/a/c1" in texts
     titles = [b.text() for b in question._buttons]
-    assert titles == ["Keep them", "Only the 1 without a session", "Move 1 to the trash"]
-    question.answer("chosen")
+    assert titles == ["Keep", "See the 1 without a session", "Move 1 to the trash"]
+    question.answer("go")
     settle(qloop, until, lambda: desk.engine.do.cleaned)
     assert desk.engine.do.cleaned == ["large_tool_results/a/c1"]
     settle(qloop, until, lambda: "c1" not in names(pane))
     assert pane.undo_bar.accessibleName() == "1 result moved to the trash"
+
+
+def test_files_without_a_session_are_seen_before_they_go(qloop, until, pane, desk):
+    pane.tasks.latest("clean", pane.clean_up())
+    settle(qloop, until, lambda: pane.findChildren(Question))
+    first = pane.findChildren(Question)[0]
+    first.answer("orphans")
+    settle(qloop, until, lambda: any(q is not first for q in pane.findChildren(Question)))
+    second = next(q for q in pane.findChildren(Question) if q is not first)
+    assert "c5" in second.findChildren(QPlainTextEdit)[0].toPlainText()
+    second.answer("go")
+    settle(qloop, until, lambda: desk.engine.do.cleaned)
+    assert desk.engine.do.cleaned == ["large_tool_results/a/c5"]
 
 
 def test_esc_cleans_nothing(qloop, until, pane, desk):

@@ -512,6 +512,14 @@ def test_foreign_text_cannot_reorder_and_its_marks_stay():
     assert words.text[start:end] == "upload"
 
 
+def test_terminal_codes_go_and_marks_follow():
+    text = "\x1b[32mOK\x1b[0m then \x1b[1;31mupload\x1b[0m refused"
+    start = text.index("upload")
+    words = shown(Found(hit("evicted", text, start)), {}, NOW)
+    assert words.text == "OK then upload refused"
+    assert [words.text[a:b] for a, b in words.spans] == ["upload"]
+
+
 def test_models_keep_qts_rules(qtmodeltester, qapp):
     model = HitModel()
     model.set_entries(by_layer(HITS, {}), {}, NOW)

@@ -48,6 +48,7 @@ class EvictedPane(Pane):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._infos: list[EvictedInfo] = []
+        self._known = False  # whether the engine has answered yet
         self._origins: dict[str, Origin] = {}
         self._asked: set[str] = set()
         self._hits = Hits("", ())
@@ -146,6 +147,7 @@ class EvictedPane(Pane):
 
     async def refresh(self) -> None:
         self._infos = await self.desk.engine.ask.evicted()
+        self._known = True
         self._show_rows()
         self.tasks.latest("origins", self._find_origins())
 
@@ -153,6 +155,7 @@ class EvictedPane(Pane):
         """Show one result, with `find` looked for in all its pages."""
         if not any(i.path == target.path for i in self._infos):
             self._infos = await self.desk.engine.ask.evicted()
+            self._known = True
             self._show_rows()
         if not self.list.select(target.path, quiet=True):
             self.filter.clear()
@@ -166,7 +169,9 @@ class EvictedPane(Pane):
             await self._search(target.find)
 
     def focus_parts(self) -> list[QWidget]:
-        return [self.list, self.text.well, self.filter] if self._infos else [self.empty.button]
+        if self._known and not self._infos:
+            return [self.empty.button]
+        return [self.list, self.text.well, self.filter]
 
     def find(self) -> bool:
         if self._current() is not None:
@@ -199,7 +204,7 @@ class EvictedPane(Pane):
             self.text.show_none("")
 
     def _show_parts(self) -> None:
-        there = bool(self._infos)
+        there = bool(self._infos) or not self._known
         self.stack.setCurrentWidget(self.split if there else self.empty)
         self.filter.setVisible(there)
         self.clean.setVisible(there)
@@ -344,34 +349,31 @@ class EvictedPane(Pane):
                 tr("Choose the results to clean up; missing files are gone already."), tone="info"
             )
             return
-        groups = {"chosen": chosen, "orphans": orphans}
-        main = "chosen" if chosen else "orphans"
-        head, files = cleaning(groups[main])
-        buttons = [("", tr("Keep them"), "quiet")]
-        if (
-            main == "chosen"
-            and orphans
-            and not {i.path for i in orphans} <= {i.path for i in chosen}
-        ):
-            words = plural(
-                len(orphans), "Only the {n} without a session", "Only the {n} without a session"
-            )
-            buttons.append(("orphans", words, "plain"))
-        words = plural(len(groups[main]), "Move {n} to the trash", "Move {n} to the trash")
-        buttons.append((main, words, "danger"))
-        said = await ask(
+        said = await self._ask_clean(chosen, orphans) if chosen else "orphans"
+        if said == "orphans":
+            chosen, said = orphans, await self._ask_clean(orphans, [])
+        if said == "go":
+            await self._clean(chosen)
+
+    async def _ask_clean(self, infos: list[EvictedInfo], orphans: list[EvictedInfo]) -> str:
+        """Show what would go: "go", "orphans" to see those instead, "" to keep all."""
+        head, files = cleaning(infos)
+        others = len(orphans) if {i.path for i in orphans} - {i.path for i in infos} else 0
+        see = plural(others, "See the {n} without a session", "See the {n} without a session")
+        buttons = [("", tr("Keep"), "quiet")]
+        buttons += [("orphans", see, "plain")] if others else []
+        go = plural(len(infos), "Move {n} to the trash", "Move {n} to the trash")
+        return await ask(
             self.window(),
             tr("Clean up {what}", what=head),
             tr(
                 "These files go to the workspace's trash. Their sessions keep the place, and the "
                 "log keeps the text."
             ),
-            buttons,
+            [*buttons, ("go", go, "danger")],
             code=files,
             width=620,
         )
-        if said:
-            await self._clean(groups[said])
 
     async def _clean(self, infos: list[EvictedInfo]) -> None:
         gone = await self.desk.engine.do.clean_evicted([i.path for i in infos], initiator=self)

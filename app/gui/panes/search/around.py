@@ -16,6 +16,7 @@ from app.engine.errors import UserError
 from app.engine.records import Hit, TranscriptItem
 from app.gui.look.text import clock, moment, number, plain_line, preview, sentence, tr
 from app.gui.panes.search.model import day_of, flat, place_words, title_of
+from app.gui.widgets.paged import without_escapes
 from app.gui.widgets.pane import Target
 
 AROUND = 60  # lines before and after
@@ -227,10 +228,11 @@ def _speaker(item: TranscriptItem) -> str:
 def _said(item: TranscriptItem, hit: Hit | None) -> str:
     text = item.text
     if item.kind == "tool":
-        text = "  ".join(part for part in (item.arguments, item.result or "") if part)
+        parts = (item.arguments, without_escapes(item.result or ""))
+        text = "  ".join(part for part in parts if part)
     if hit is not None:
         whole = flat(text)
-        needle = flat(hit.text).strip("… ")
+        needle = flat(without_escapes(hit.text)).strip("… ")
         at = whole.find(needle[:200]) if needle else -1
         if at > LONGEST // 3:
             return "…" + _cut(whole[at:])
@@ -245,7 +247,7 @@ async def _evicted(ask: Any, hit: Hit, titles: Mapping[str, str]) -> Place:
     title = sentence((plain_line(hit.tool), title_of(titles, hit.session_id, 40)))
     for _ in range(FARTHEST):
         page = await ask.evicted_page(hit.path, start, READ)
-        texts = (begun + page.text).split("\n")
+        texts = without_escapes(begun + page.text).split("\n")
         last = page.end >= page.total
         begun = "" if last else texts.pop()
         if line + len(texts) > hit.line or last:
@@ -266,12 +268,12 @@ async def _evicted(ask: Any, hit: Hit, titles: Mapping[str, str]) -> Place:
         start = page.end
         if len(begun) > 4 * READ:
             break
-    line_ = PageLine(number(hit.line), flat(hit.text))
+    line_ = PageLine(number(hit.line), flat(without_escapes(hit.text)))
     return Place(title or tr("Result put aside"), tr("line {n}", n=hit.line), (line_,), 0)
 
 
 def _near(text: str, hit: Hit) -> str:
-    needle = flat(hit.text).strip("… ")[:200]
+    needle = flat(without_escapes(hit.text)).strip("… ")[:200]
     whole = flat(text)
     at = whole.find(needle) if needle else -1
     return "…" + whole[at:] if at > LONGEST // 3 else whole

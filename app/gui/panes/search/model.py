@@ -7,6 +7,7 @@ the engine's; rows that stay keep their places when more come.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -24,6 +25,7 @@ from PySide6.QtCore import (
 from app.engine.records import LAYERS, Hit, Layer
 from app.gui.look.text import clock, day, moment, number, plain_line, preview, sentence, tr
 
+ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 ENTRY = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
 
@@ -96,10 +98,27 @@ def flat(text: str) -> str:
     return text.translate(_ONE_FOR_ONE)
 
 
+def unescaped(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
+    """`text` without terminal codes; the spans follow it."""
+    if "\x1b" not in text:
+        return text, list(spans)
+    moved = list(spans)
+    for found in reversed(list(ESCAPES.finditer(text))):
+        start, end = found.span()
+        text = text[:start] + text[end:]
+        moved = [(_after(a, start, end), _after(b, start, end)) for a, b in moved]
+    return text, [(a, b) for a, b in moved if a < b]
+
+
+def _after(at: int, start: int, end: int) -> int:
+    return at if at <= start else max(at - (end - start), start)
+
+
 def shown(found: Found, titles: Mapping[str, str], now: datetime, *, by_day: bool = False) -> Shown:
     """A hit in words. `titles` are session titles by id; `by_day`: the day stands in the head."""
     hit = found.hit
-    text, spans = flat(hit.text), [(s.start, s.end) for s in hit.spans]
+    text, spans = unescaped(hit.text, [(s.start, s.end) for s in hit.spans])
+    text = flat(text)
     bare = text.lstrip(" -*+#>\u200b")
     cut = len(text) - len(bare)
     if cut and bare and (not spans or spans[0][0] >= cut):
