@@ -81,6 +81,7 @@ def open_window(arguments: list[str]) -> int:
     crash.begin()
     code = run(program(first_paint(folder), leave_anyway))
     app.processEvents()
+    look_icons.save()
     crash.end()
     return code
 

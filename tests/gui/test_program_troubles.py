@@ -16,6 +16,8 @@ from app.engine.engine import Engine
 from app.engine.llm.configured import ConfiguredEndpoint
 from app.engine.llm.keys import Keys
 from app.engine.llm.roles import Endpoints, EndpointSettings, RoleSettings
+from app.gui.bridge.single import Doorbell
+from app.gui.widgets.labels import Link
 from app.gui.widgets.notices import NoticeBar
 from app.program import refusal
 from app.showing import Showing, crash_folder
@@ -120,6 +122,27 @@ def test_a_folder_that_is_gone_keeps_the_open_workspace(qloop, tmp_path: Path) -
     driven(qloop, folder, drive)
 
 
+def test_a_workspace_of_another_window_is_raised_and_this_one_stays(qloop, tmp_path: Path) -> None:
+    folder, other = tmp_path / "Garden", tmp_path / "Attic"
+    folder.mkdir()
+    other.mkdir()
+    rung: list[bool] = []
+    bell = Doorbell(str(other))
+    bell.rang.connect(lambda: rung.append(True))
+
+    async def drive(show: Showing) -> None:
+        show.window.workspace_wanted.emit(str(other))
+        assert "Attic is open in another window." in told(show)
+        assert show.wanted is None
+        await until(lambda: rung)
+        bell.close()
+        show.window.workspace_wanted.emit(str(other))
+        assert show.wanted == other
+        assert show.ended.is_set()
+
+    driven(qloop, folder, drive)
+
+
 def test_a_newer_format_is_open_for_reading_only(qloop, tmp_path: Path) -> None:
     folder = tmp_path / "Garden"
     (folder / ".palimpsest").mkdir(parents=True)
@@ -153,6 +176,36 @@ def test_a_config_that_is_not_understood_stays_and_is_told(qloop, tmp_path: Path
 
     driven(qloop, folder, drive)
     assert config.read_text() == "[memory\n"
+
+
+def test_settings_that_are_not_understood_can_be_mended_and_tried_again(
+    qloop, tmp_path: Path
+) -> None:
+    folder = tmp_path / "Garden"
+    folder.mkdir()
+    settings = startup.settings_file()
+    settings.parent.mkdir(parents=True)
+    settings.write_text("[models\n")
+
+    async def main() -> None:
+        show = Showing(folder, demo=False)
+        show.show()
+        await show.begin()
+        assert show.engine is None
+        [(cause, remedy)] = told(show).items()
+        assert "settings.toml" in cause
+        assert remedy
+        assert settings.read_text() == "[models\n"
+        settings.write_text('[endpoints.a]\nurl = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
+                            'window = 32000\n\n[models]\nchat = "a"\n')  # fmt: skip
+        [link] = [w for w in show.window.findChildren(Link) if w.text() == "Try again"]
+        link.click()
+        await asyncio.wait_for(show.opened.wait(), 20)
+        await until(lambda: cause not in told(show))
+        show.window.close()
+        await show.end()
+
+    qloop.run_until_complete(main())
 
 
 def test_a_damaged_session_index_is_made_again_and_the_sessions_are_there(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from PySide6.QtCore import QDir, QObject, Signal
+from PySide6.QtCore import QObject, Signal
 
 WAIT = 500  # ms
 RAISE = b"raise\n"
@@ -27,6 +27,8 @@ def name_for(workspace: str) -> str:
 
 def raise_other(workspace: str) -> bool:
     """Ask a window that shows this workspace to come to the front; False when there is none."""
+    from PySide6.QtCore import QDir
+
     name = name_for(workspace)
     if os.name == "posix" and not (Path(QDir.tempPath()) / name).exists():
         return False  # where Qt keeps local sockets on such systems
