@@ -193,6 +193,9 @@ def test_apply_writes_what_the_result_shows_then_undo(
             for _ in range(6):
                 run(pane, "accept")
             await settle(pane)
+            sign = {r.shown.text.split(" ")[0]: r.sign for r in result(pane) if r.sign}
+            assert sign["A"] == "+"
+            assert sign["Humidity"] == "~"
             promised = [str(row.data) for row in result(pane) if row.number]
             assert run(pane, "next") is None  # nothing is left: J goes to Apply
             run(pane, "apply")
@@ -299,6 +302,7 @@ def test_conflict_is_asked_and_blocks_apply(
             assert first.word == "Both changed this line"
             assert not first.verdict
             assert [p.label for p in first.pieces] == ["File now", "Proposal"]
+            assert front(pane).n == first.n  # it is asked before anything else
             assert "MEMORY.md changed after this proposal was made." in pane.notices.causes()
             assert run(pane, "apply") == "1 conflict left"
             pane.review.go_to(first.n)

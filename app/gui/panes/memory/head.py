@@ -13,12 +13,12 @@ from app.gui.widgets.pane import PaneHead
 # mode: the acts that stand in the head
 STANDING = {
     "file": ("share", "budget", "origins", "edit", "queue", "primary"),
-    "version": ("back",),
-    "compare": ("back",),
+    "version": ("close",),
+    "compare": ("close",),
     "edit": ("cancel", "save"),
     "review": ("decided", "half", "reject_all", "back", "apply"),
-    "closed": ("half", "back"),
-    "queue": ("back",),
+    "closed": ("half", "close"),
+    "queue": ("close",),
 }
 
 
@@ -34,6 +34,7 @@ class Acts:
         self.queue = IconButton("list-checks", tr("All proposals"), key="L")
         self.primary = Button("", "primary", icon="git-pull-request-arrow", height=30)
         self.back = IconButton("arrow-left", tr("Back to MEMORY.md"), key="Esc")
+        self.close = IconButton("x", tr("Close, back to MEMORY.md"), key="Esc")
         self.cancel = Button(tr("Go back"), "quiet", key="Esc")
         self.save = Button(tr("Save"), "primary", icon="check", key="Ctrl+S", height=30)
         self.decided = T("", "body", "text_soft", tabular=True)
@@ -45,7 +46,7 @@ class Acts:
             name: getattr(self, name)
             for name in (
                 "share", "budget", "origins", "edit", "queue", "back", "decided", "half",
-                "reject_all", "cancel", "save", "primary", "apply",
+                "reject_all", "cancel", "save", "close", "primary", "apply",
             )
         }  # fmt: skip
         head.add(*self._all.values())

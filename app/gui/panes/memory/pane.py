@@ -23,7 +23,7 @@ from app.engine.records import (
     Provenance,
     Version,
 )
-from app.gui.look.text import moment, number, plural, preview, sentence, short_day, tr
+from app.gui.look.text import moment, number, plural, preview, sentence, tr
 from app.gui.panes.memory.acts import memory_actions
 from app.gui.panes.memory.change_rows import word_of
 from app.gui.panes.memory.compare_page import ComparePage
@@ -36,7 +36,7 @@ from app.gui.panes.memory.review_view import NARROW, ReviewView
 from app.gui.panes.memory.reviews import Reviews
 from app.gui.panes.memory.scrubber import Scrubber
 from app.gui.panes.memory.versions import Versions
-from app.gui.panes.memory.why_panel import since_words
+from app.gui.panes.memory.why_panel import near_day, since_words
 from app.gui.panes.memory.writes import Keeper, Writes
 from app.gui.widgets.action import Action
 from app.gui.widgets.notices import UndoBar
@@ -81,7 +81,7 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         self.scrubber = Scrubber()
         self.body.addWidget(self.stack, 1)
         self.body.addWidget(self.scrubber)
-        self.undo_bar = UndoBar(self.stack)
+        self.undo_bar = UndoBar(self)
 
     def _wire(self) -> None:
         self.desk.signals.changed.connect(self._on_changed)
@@ -90,6 +90,7 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         acts.edit.clicked.connect(self.edit)
         acts.queue.clicked.connect(self.show_queue)
         acts.back.clicked.connect(self.leave)
+        acts.close.clicked.connect(self.leave)
         acts.cancel.clicked.connect(self.leave)
         acts.save.clicked.connect(lambda: self.tasks.latest("save", self.save_edit()))
         acts.primary.clicked.connect(self.main_act)
@@ -176,13 +177,6 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         self.settle_head()
         await self.look_at_jobs()
 
-    def busy(self) -> bool:
-        """Whether something is being asked, written, or about to be looked at again."""
-        names = ("refresh", "review", "preview", "keep", "apply", "why", "version", "compare")
-        acts = ("save", "restore", "undo", "reject", "consolidate", "open", "action")
-        running = any(self.tasks.running(name) for name in (*names, *acts))
-        return running or self._soon.isActive()
-
     def _on_changed(self, event: Changed) -> None:
         if self.shown and event.kinds & KINDS:
             self._soon.start()
@@ -209,6 +203,8 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         self.stack.setCurrentWidget(page[mode])
         if mode == "file":
             self._show_file()
+        if mode != "review":
+            self.notices.drop("moved")
         if mode not in ("version", "compare"):
             self.scrubber.to_newest()
         self.settle_head()
@@ -280,8 +276,8 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         latest = self.versions[0] if self.versions else None
         parts = ["MEMORY.md"]
         if latest is not None and not narrow:
-            day = short_day(latest.when.astimezone().date(), now.astimezone().date())
-            parts.append(tr("version {n} of {day}", n=number(latest.number), day=day))
+            day = near_day(latest, now)
+            parts.append(tr("version {n}, {day}", n=number(latest.number), day=day))
         parts.append(plural(lines, "{n} line", "{n} lines"))
         return tr("Memory"), sentence(parts)
 
@@ -357,8 +353,7 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         return 0, ""
 
     def show_why(self) -> None:
-        line = self.file.chosen_line()
-        if line:
+        if line := self.file.chosen_line():
             self.ask_why(line)
 
     def edit(self) -> None:

@@ -6,6 +6,7 @@ One walk over the file and the result side by side: lines that differ are known 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from app.engine.records import Change, Preview
@@ -24,7 +25,7 @@ def result_rows(
     """The rows of the result; the change in focus is tinted, wherever it stands now."""
     rows = line_rows(preview.text)
     lines = preview.text.split("\n")
-    places, gone = walk(base.split("\n"), lines, frozenset(preview.touched))
+    places, gone = walk(base.split("\n"), lines, frozenset(preview.touched), _becomes(deciding))
     kinds = _kinds(deciding)
     focus = deciding.change(deciding.focus)
     tints = _tinted(focus, deciding, places, lines, frozenset(preview.touched))
@@ -43,11 +44,15 @@ def result_rows(
 
 
 def walk(
-    base: list[str], result: list[str], touched: frozenset[int]
+    base: list[str],
+    result: list[str],
+    touched: frozenset[int],
+    becomes: Mapping[int, frozenset[str]],
 ) -> tuple[dict[int, int], dict[int, int]]:
     """(base line -> result line, base line that is gone -> result index it stood before).
 
-    Base and result lines are 1-based, the index is 0-based.
+    Base and result lines are 1-based, the index is 0-based. `becomes`: what stands in place of a
+    base line, so that a loss below a reworded line is shown below its new words.
     """
     places: dict[int, int] = {}
     gone: dict[int, int] = {}
@@ -60,8 +65,22 @@ def walk(
             places[i] = k + 1
             j = k + 1
         else:
+            after = becomes.get(i, frozenset())
+            while j < len(result) and (j + 1) in touched and result[j] in after:
+                j += 1
             gone[i] = j
     return places, gone
+
+
+def _becomes(deciding: Deciding) -> dict[int, frozenset[str]]:
+    found: dict[int, frozenset[str]] = {}
+    for change in deciding.accepted():
+        if change.base_line and change.after and change.kind != "moved":
+            decision = deciding.decision(change.n)
+            own = decision.text if decision is not None else None
+            lines = own.split("\n") if own is not None else change.after
+            found[change.base_line] = frozenset(lines)
+    return found
 
 
 def _kinds(deciding: Deciding) -> dict[str, str]:

@@ -111,7 +111,9 @@ class ReviewView(QWidget):
         self.deciding = Deciding(proposal.changes, proposal.decisions)
         if front is not None:
             kept = [c.n for c in proposal.changes if (c.before, c.after) == _said(front)]
-            self.deciding.focus = kept[0] if kept else self.deciding.focus
+            met = any(c.conflict and self.deciding.decision(c.n) is None for c in proposal.changes)
+            if kept and not met:  # what both changed is asked before anything else
+                self.deciding.focus = kept[0]
         if not same:
             self.preview = None
             self.list.verticalScrollBar().setValue(0)

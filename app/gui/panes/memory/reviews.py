@@ -19,11 +19,19 @@ from app.gui.widgets.dialogs import ask
 from app.gui.widgets.notices import Act
 from app.gui.widgets.pane import Target
 
+WORK = (
+    "refresh", "review", "preview", "keep", "apply", "why", "version", "compare", "save", "restore",
+    "undo", "reject", "consolidate", "open", "action",
+)  # fmt: skip
 ENDED = ("failed", "skipped", "cancelled")
 
 
 class Reviews:
     """Mixed into `MemoryPane`."""
+
+    def busy(self: Any) -> bool:
+        """Whether something is being asked, written, or about to be looked at again."""
+        return self._soon.isActive() or any(self.tasks.running(name) for name in WORK)
 
     def waiting(self: Any) -> list[ProposalInfo]:
         """Proposals that a person can still decide, the newest first."""
@@ -125,11 +133,15 @@ class Reviews:
 
     def accept_rest(self: Any) -> None:
         done, left = self.review.accept_rest()
+        if not left:
+            return  # the circles say it all
         words = plural(done, "{n} change accepted", "{n} changes accepted")
-        if left:
-            ask_each = plural(left, "{n} loss or conflict is asked by itself",
-                              "{n} losses or conflicts are asked one by one")  # fmt: skip
-            words = f"{words}, {ask_each}"
+        ask_each = plural(
+            left,
+            "{n} loss or conflict is asked by itself",
+            "{n} losses or conflicts are asked one by one",
+        )
+        words = f"{words}, {ask_each}"
         self.undo_bar.show_act(words, tone="info")
 
     def turn(self: Any) -> None:

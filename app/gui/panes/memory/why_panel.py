@@ -44,10 +44,16 @@ def cause_words(version: Version, *, short: bool = False) -> str:
     return tr(known.get(version.cause, version.cause))
 
 
+def near_day(version: Version, now: datetime) -> str:
+    """The day of a version within a sentence: today, yesterday, 10 Nov."""
+    words = short_day(version.when.astimezone().date(), now.astimezone().date())
+    return words.lower() if words in (tr("Today"), tr("Yesterday")) else words
+
+
 def since_words(version: Version, now: datetime) -> str:
     """Beside a line: "demo script, 10 Nov"."""
-    day = short_day(version.when.astimezone().date(), now.astimezone().date())
-    return tr("{who}, {day}", who=cause_words(version, short=True), day=day)
+    who = cause_words(version, short=True)
+    return tr("{who}, {day}", who=who, day=near_day(version, now))
 
 
 class WhyPanel(Ground):
@@ -125,7 +131,7 @@ class WhyPanel(Ground):
         if since is None:
             words = tr("MEMORY.md, not in a version yet")
         else:
-            day = short_day(since.when.astimezone().date(), now.astimezone().date())
+            day = near_day(since, now)
             words = tr("MEMORY.md since version {n}, {day}", n=number(since.number), day=day)
         step = _Step("book-bookmark", "accent", words, plain(found.text)[:600], last=not more)
         if since is not None:

@@ -1,0 +1,157 @@
+"""What the rows of a review say: groups, words, signs, and where losses stand in the result."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.engine.memory.diff import changes, difference, word_marks
+from app.engine.memory.review import preview
+from app.engine.records import Change, Decision
+from app.gui.panes.memory.change_rows import ChangeRow, change_rows, inline, pairs
+from app.gui.panes.memory.compare_page import bring_back
+from app.gui.panes.memory.deciding import Deciding, group_of
+from app.gui.panes.memory.lines import shown
+from app.gui.panes.memory.result import result_rows
+
+BASE = """# Memory
+
+## People
+
+- Ines reviews anything that touches calibration
+- Prefers short answers
+- Wants the command first
+
+## Tern
+
+- Release 2.4 is frozen until 12 December
+- Sensor 7 reads 3 cm high since the storm on 9 November
+- 对账脚本每周一 07:00 运行
+"""
+CANDIDATE = """# Memory
+
+## People
+
+- Ines reviews anything that touches calibration
+- Prefers short answers, wants the command first
+
+## Tern
+
+- Sensor 7 reads 2.4 cm high since the storm on 9 November
+- 对账脚本每周一 06:30 运行
+- Tide heights are meant above chart datum
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Sensor 7 reads 3 cm high", "Sensor 7 reads 2.4 cm high, recalibrated"),
+        ("对账脚本每周一 07:00 运行", "对账脚本每周一 06:30 运行，失败时发邮件"),
+        ("a  b", "a b"),
+        ("", "all new"),
+        ("all gone", ""),
+        ("😀 x", "x 😀"),
+    ],
+)
+def test_inline_holds_both_texts_in_order(old: str, new: str) -> None:
+    text, runs = inline(old, new, word_marks(old, new))
+    lost = "".join(text[r.start : r.end] for r in runs if r.look == "lost")
+    kept, at = [], 0
+    for run in [*runs]:
+        kept.append(text[at : run.start])
+        if run.look == "added":
+            kept.append(text[run.start : run.end])
+        at = run.end
+    kept.append(text[at:])
+    assert "".join(kept).replace(" ", "") == new.replace(" ", "")
+    assert all(ch in old for ch in lost)
+
+
+def test_groups_put_losses_before_all_that_can_be_seen() -> None:
+    deciding = Deciding(changes(BASE, CANDIDATE))
+    groups = [group for group, _ in deciding.groups]
+    assert groups == ["dropped", "merged", "reworded", "added"]
+    rows = change_rows(deciding, {})
+    assert [r.title for r in rows if r.head] == ["Losses", "Merged", "Reworded", "Added"]
+    first = rows[1]
+    assert isinstance(first, ChangeRow)
+    assert first.spoken.startswith("Lost, in Tern: Release 2.4 is frozen")
+
+
+def test_same_words_in_another_spelling_stand_apart() -> None:
+    change = Change(1, "reworded", ("- Log format is JSONL.",), ("- log format is jsonl",))
+    assert group_of(change) == "wording"
+
+
+def test_only_pairs_of_texts_ask_for_marks() -> None:
+    found = pairs(changes(BASE, CANDIDATE))
+    assert {old[:8] for _, old, _ in found} == {"Sensor 7", "对账脚本每周一 "}
+
+
+def test_result_shows_signs_and_a_rule_where_a_line_went() -> None:
+    diff = difference(BASE, CANDIDATE)
+    decisions = [Decision(c.n, "accept") for c in diff.changes]
+    deciding = Deciding(diff.changes, decisions)
+    rows = result_rows(BASE, preview(BASE, diff, decisions), deciding)
+    seen = [(r.sign or "gone" * bool(r.gone), r.shown.text[:8]) for r in rows if r.sign or r.gone]
+    assert seen == [
+        ("⊃", "Prefers "),
+        ("gone", ""),
+        ("~", "Sensor 7"),
+        ("~", "对账脚本每周一 "),
+        ("+", "Tide hei"),
+    ]
+
+
+def test_focus_is_tinted_where_it_stands_now_and_where_it_will() -> None:
+    diff = difference(BASE, CANDIDATE)
+    deciding = Deciding(diff.changes)
+    reworded = next(c for c in diff.changes if any("Sensor" in line for line in c.before))
+    deciding.focus = reworded.n
+    rows = result_rows(BASE, preview(BASE, diff, ()), deciding)
+    assert [r.shown.text[:14] for r in rows if r.tint] == ["Sensor 7 reads"]
+    deciding.moves_on = False
+    deciding.decide([reworded.n], "accept")
+    rows = result_rows(BASE, preview(BASE, diff, deciding.decisions()), deciding)
+    assert [r.shown.text[:18] for r in rows if r.tint] == ["Sensor 7 reads 2.4"]
+
+
+def test_selection_is_decided_as_one_and_the_same_key_takes_it_back() -> None:
+    deciding = Deciding(changes(BASE, CANDIDATE))
+    chosen = deciding.order[:3]
+    assert deciding.decide(chosen, "reject")
+    assert {d.n: d.verdict for d in deciding.decisions()} == dict.fromkeys(chosen, "reject")
+    assert deciding.focus not in chosen
+    assert not deciding.decide(chosen, "reject")
+    assert deciding.decisions() == ()
+
+
+def test_walking_past_the_end_goes_to_what_is_undecided_then_to_apply() -> None:
+    deciding = Deciding(changes(BASE, CANDIDATE))
+    for n in deciding.order[1:]:
+        deciding.decide([n], "accept")
+    deciding.focus = deciding.order[-1]
+    assert deciding.step(1) == deciding.order[0]
+    deciding.decide([deciding.order[0]], "reject")
+    deciding.focus = deciding.order[-1]
+    assert deciding.step(1) == 0
+
+
+def test_a_lost_line_comes_back_into_its_section_else_to_the_end() -> None:
+    lost = Change(1, "dropped", ("- Release 2.4 is frozen until 12 December",), (), "Tern")
+    back = bring_back(CANDIDATE, lost).split("\n")
+    assert (
+        back.index(lost.before[0]) == back.index("- Tide heights are meant above chart datum") + 1
+    )
+    elsewhere = Change(1, "dropped", ("- A line",), (), "No such section")
+    assert bring_back("- x\n", elsewhere) == "- x\n\n- A line\n"
+
+
+def test_lines_are_shown_as_text_whatever_they_hold() -> None:
+    assert shown("## Head ##").text == "Head"
+    code = shown("- Deploys with `make ship`, never `x`")
+    assert code.text == "Deploys with make ship, never x"
+    assert [code.text[r.start : r.end] for r in code.runs] == ["make ship", "x"]
+    assert shown("- <img src=x>").text == "<img src=x>"
+    assert shown("- \u202egnirts").text == "gnirts"
+    assert shown("   ").blank
