@@ -282,10 +282,11 @@ def test_a_model_without_tools_is_helped_by_search(tmp_path: Path) -> None:
         fact = "- The spare key hangs behind the clock\n"
         note = f"\n## Memory Flush — 2026-06-02T03:15:09+00:00\n{fact}"
         (tmp_path / "memory/2026-06-02.md").write_text(note, encoding="utf-8")
-        async with engine_on(tmp_path, say("Behind the clock."), config=quiet()) as desk:
+        refusing = error(400, {"error": {"message": "fake-model does not support tools"}})
+        scripts = (refusing, say("Hello."), say("Behind the clock."))
+        async with engine_on(tmp_path, *scripts, config=quiet()) as desk:
             await desk.engine.index_ready()
-            endpoint = desk.engine.endpoints.role("chat")
-            endpoint.supports_tools = False
+            await desk.send("Hello")
             await desk.send("Where is the spare key?")
             assert "hangs behind the clock" in desk.sent()[-1]["content"]
             assert "tools" not in desk.server.requests[-1].body
