@@ -6,6 +6,7 @@ Everything shown at once belongs to one reading: a page of another session never
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
@@ -20,7 +21,7 @@ from app.gui.panes.timeline.blocks import Block, Mode, folds_around
 from app.gui.panes.timeline.finder import hits_in, marks_in
 from app.gui.panes.timeline.ink import Laid
 from app.gui.panes.timeline.parts import RangeLine
-from app.gui.panes.timeline.reading import Reading
+from app.gui.panes.timeline.reading import IN_THREAD, Reading
 from app.gui.panes.timeline.sheet import Marks, Sheet
 from app.gui.widgets.buttons import IconButton, SegmentSwitch
 from app.gui.widgets.find_bar import FindBar
@@ -306,7 +307,20 @@ class SessionPage(QWidget):
     def find_now(self, *, move: bool = True) -> None:
         """Look for the words of the bar; `move` goes to the first hit from here on."""
         needle = self.find_bar.field.text() if self.find_bar.isVisibleTo(self) else ""
-        self.hits = hits_in(self.items, needle)
+        if len(self.items) < IN_THREAD or not needle.strip():
+            self._pane.tasks.cancel("find")
+            self._show_hits(hits_in(self.items, needle), move=move)
+        else:
+            self._pane.tasks.latest("find", self._find(needle, move=move))
+
+    async def _find(self, needle: str, *, move: bool) -> None:
+        items = self.items
+        hits = await asyncio.to_thread(hits_in, items, needle)
+        if items is self.items:
+            self._show_hits(hits, move=move)
+
+    def _show_hits(self, hits: list[int], *, move: bool) -> None:
+        self.hits = hits
         self._hit_set = set(self.hits)
         here = self.item_at_top()
         self._hit = next((i for i, at in enumerate(self.hits) if at >= here), 0)
