@@ -79,7 +79,7 @@ class Well(QWidget):
         self.text.set_text(text)
         lines = sum(1 + len(line) // 36 for line in text[:4_000].split("\n"))
         step = self.text.fontMetrics().lineSpacing()
-        self.text.setFixedHeight(max(least, min(lines * step + 26, 250)))
+        self.text.setFixedHeight(max(least, min(lines * step + 40, 250)))
         inside.addWidget(self.text)
         box.addWidget(ground)
 

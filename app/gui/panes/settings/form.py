@@ -19,10 +19,10 @@ WIDEST = 760
 
 
 class _Column(QWidget):
-    """As tall as its text needs at its width, not as it would need at the narrowest."""
+    """As wide as there is room, as tall as its text needs at that width: its rows fold instead."""
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(super().minimumSizeHint().width(), 0)
+        return QSize(0, 0)
 
 
 class Page(QScrollArea):

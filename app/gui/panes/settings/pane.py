@@ -148,7 +148,7 @@ class SettingsPane(Pane):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = self.width() < NARROW
+        narrow = self.width() < NARROW * max(theme().zoom, 1.0)
         self.side.setVisible(not narrow)
         self.edge.setVisible(not narrow)
         self.sections.setVisible(narrow)

@@ -9,9 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.gui.look.text import tr
+from app.gui.look.theme import theme
 from app.gui.look.type import code_font
 from app.gui.panes.settings.controls import Control, PromptControl
 from app.gui.panes.settings.fields import Spec
@@ -19,6 +28,9 @@ from app.gui.panes.settings.values import shown, told
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.labels import IconLabel, Link, T
 from app.gui.widgets.surfaces import Ground, Hairline
+
+GAP = 20  # px between words and control
+WORDS_LEAST = 170  # px at zoom 1 that the words keep before the control goes below them
 
 
 class Prompt(QWidget):
@@ -105,9 +117,9 @@ class SettingRow(QWidget):
         words.addLayout(head)
         words.addWidget(self.help)
         words.addLayout(wrong)
-        line = QHBoxLayout()
+        self.line = line = QHBoxLayout()
         line.setContentsMargins(20 * indent, 9, 0, 9)
-        line.setSpacing(20)
+        line.setSpacing(GAP)
         line.addLayout(words, 1)
         line.addWidget(self.control, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.box = QVBoxLayout(self)
@@ -116,6 +128,19 @@ class SettingRow(QWidget):
         self.box.addLayout(line)
         self.box.addWidget(Hairline())
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Too narrow for both (a small window, large text): the control goes below its words."""
+        super().resizeEvent(event)
+        words = max(self.name.sizeHint().width(), round(WORDS_LEAST * theme().zoom))
+        margins = self.line.contentsMargins().left() + self.line.spacing()
+        below = self.width() < words + self.control.sizeHint().width() + margins
+        way = QBoxLayout.Direction.TopToBottom if below else QBoxLayout.Direction.LeftToRight
+        if self.line.direction() != way:
+            self.line.setDirection(way)
+            self.line.setSpacing(8 if below else GAP)
+            side = Qt.AlignmentFlag.AlignLeft if below else Qt.AlignmentFlag.AlignRight
+            self.line.setAlignment(self.control, side | Qt.AlignmentFlag.AlignVCenter)
 
     def put(self, value: Any, default: Any) -> None:
         """Show the value in force. What is typed and still wrong stays, to be mended."""

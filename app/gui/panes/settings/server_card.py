@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.gui.bridge.person import ModelSeen, ServerSeen
-from app.gui.look.text import number, plain_line, tr
+from app.gui.look.text import number, plain_line, sentence, tr
+from app.gui.look.theme import theme
 from app.gui.panes.settings.server_sheet import server_words
 from app.gui.widgets.buttons import Button, IconButton
 from app.gui.widgets.labels import IconLabel, T
@@ -16,6 +18,7 @@ from app.gui.widgets.rings import RunningRing
 from app.gui.widgets.surfaces import Card, Hairline
 
 SIGNS = {"ok": "circle-check", "warn": "key-round", "off": "circle-dashed", "": "circle-dashed"}
+NARROW = 560  # px of a card at zoom 1
 INKS = {"ok": "ok", "warn": "warn", "off": "text_faint", "": "text_faint"}
 
 
@@ -59,7 +62,7 @@ class ServerCard(Card):
         for widget in (self.check, change, take):
             row.addWidget(widget)
         self.box.addLayout(row)
-        self._model = plain_line(model)
+        self._model, self._kept = plain_line(model), ""
 
     def show_state(self, seen: ServerSeen | None, key: str, running: bool) -> None:
         self.ring.setVisible(running)
@@ -68,8 +71,19 @@ class ServerCard(Card):
         self.told.setText(tr("asking") if running else words)
         self.told.set_color(INKS[tone])
         self.sign.set_icon(SIGNS[tone], INKS[tone])
-        kept = tr("key {source}", source=tr(key)) if key else tr("no key")
-        self.key.setText(f"{self._model}, {kept}")
+        self._kept = tr("key {source}", source=tr(key)) if key else tr("no key")
+        self._settle()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._settle()
+
+    def _settle(self) -> None:
+        """In a narrow card what the server told stands below its address."""
+        narrow = self.width() < NARROW * max(theme().zoom, 1.0)
+        self.told.setVisible(not narrow)
+        words = [self.told.text()] if narrow else []
+        self.key.setText(sentence([*words, self._model, self._kept]))
 
 
 class FitTable(QWidget):
