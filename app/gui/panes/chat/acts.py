@@ -203,7 +203,7 @@ class SessionActs:
             return "" if busy else tr("No reply is being made.")
 
         def asked() -> str:
-            return "" if pane.asks() else tr("No tool call waits for your word.")
+            return "" if pane.talk.asks() else tr("No tool call waits for your word.")
 
         def one(name: str, title: str, sign: str, run: Callable[[], object], key: str = "",
                 off: Callable[[], str] = talk, menu: str = "Session") -> Action:  # fmt: skip
@@ -214,9 +214,9 @@ class SessionActs:
         return [
             one("stop", tr("Stop the reply"), "circle-stop", pane.stop, "Ctrl+.", running),
             one("allow", tr("Allow the tool call that waits"), "check",
-                lambda: pane.answer_first(True), "Ctrl+Alt+A", asked),
+                lambda: pane.talk.answer_first(True), "Ctrl+Alt+A", asked),
             one("refuse", tr("Refuse the tool call that waits"), "x",
-                lambda: pane.answer_first(False), "Ctrl+Alt+N", asked),
+                lambda: pane.talk.answer_first(False), "Ctrl+Alt+N", asked),
             one("rename", tr("Rename this session"), "pencil", self.rename, "F2"),
             one("timeline", tr("Show this session on the timeline"), "chart-gantt",
                 pane.show_timeline, "Ctrl+T"),

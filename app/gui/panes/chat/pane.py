@@ -29,7 +29,7 @@ from app.gui.panes.chat.turns import ENDS, Replies
 from app.gui.panes.chat.writing import Foot
 from app.gui.widgets.action import Action
 from app.gui.widgets.buttons import Button, IconButton
-from app.gui.widgets.notices import Act, UndoBar
+from app.gui.widgets.notices import UndoBar
 from app.gui.widgets.pane import Desk, Pane, Target
 from app.gui.widgets.surfaces import EmptyState
 
@@ -58,7 +58,7 @@ class ChatPane(Pane):
         self.guide = Guide(self)
         self.finder = FindBar(self.view)
         self._info: SessionInfo | None = None
-        self._fresh = ""  # a new session that has no message yet
+        self.fresh = ""  # a new session that has no message yet
         self._more_before = False
         self._loaded = ""  # the session whose items are shown
         self._build()
@@ -86,7 +86,7 @@ class ChatPane(Pane):
         box = QVBoxLayout(talking)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
-        box.addWidget(self.finder)
+        box.addWidget(_centred(self.finder))
         box.addWidget(self.middle, 1)
         box.addWidget(_centred(self.foot, low=16))
         self.pages = QStackedWidget()
@@ -100,7 +100,7 @@ class ChatPane(Pane):
         self.hub.go.connect(self.go)
         self.hub.link.connect(self.ask_link)
         self.hub.whole.connect(self._on_whole)
-        self.hub.approve.connect(self._on_approve)
+        self.hub.approve.connect(self.talk.approve)
         self.hub.again.connect(self.talk.again)
         self.hub.undo.connect(lambda: self._start(self.acts.undo_saved()))
         self.view.earlier_wanted.connect(lambda: self.tasks.latest("earlier", self._earlier()))
@@ -184,10 +184,10 @@ class ChatPane(Pane):
 
     async def new_session(self) -> str:
         """Show a new session; one that is still empty is used again."""
-        if not self._fresh:
-            self._fresh = await self.desk.engine.do.new_session(initiator=self)
-        await self._open_session(self._fresh)
-        return self._fresh
+        if not self.fresh:
+            self.fresh = await self.desk.engine.do.new_session(initiator=self)
+        await self._open_session(self.fresh)
+        return self.fresh
 
     async def enter_any(self, but: str = "") -> None:
         """Show the newest session (not `but`), or a new one."""
@@ -206,7 +206,7 @@ class ChatPane(Pane):
         try:
             await self._read()
         except SessionNotFound as error:
-            self._fresh = "" if session_id == self._fresh else self._fresh
+            self.fresh = "" if session_id == self.fresh else self.fresh
             self.session_id = ""
             await self.enter_any(but=session_id)
             if not first:
@@ -238,8 +238,8 @@ class ChatPane(Pane):
         self.items = merge(self.items, page, PAGE)
         if not older:
             self._more_before = len(page) == PAGE
-        if page and session_id == self._fresh:
-            self._fresh = ""
+        if page and session_id == self.fresh:
+            self.fresh = ""
         self._show()
 
     async def _earlier(self) -> None:
@@ -303,6 +303,11 @@ class ChatPane(Pane):
         self.panel.set_reply_running(running)
         self._show_head()
 
+    def show_soon(self) -> None:
+        """Show what is so now, at most every 40 ms."""
+        if not self._paint.isActive():
+            self._paint.start()
+
     def _show_head(self) -> None:
         title = preview(self.session_title(), 120, blank=tr("New session"))
         self.head.set_title(title)
@@ -323,7 +328,7 @@ class ChatPane(Pane):
     def _on_turn(self, event: TurnEvent) -> None:
         reply, key = self.replies.take(event)
         if event.session_id != self.session_id:
-            self._on_other(event)
+            self.talk.on_other(event)
             return
         if reply is None:
             return
@@ -333,19 +338,7 @@ class ChatPane(Pane):
             self.tasks.latest("read", self._read())
         if key and self.view.append_live(key, event.text):
             return
-        if not self._paint.isActive():
-            self._paint.start()
-
-    def _on_other(self, event: TurnEvent) -> None:
-        """A call in a session that is not shown asks for a person's word: say so."""
-        key = f"asks:{event.session_id}"
-        if event.kind == "approval" and event.item is not None:
-            there = Target("chat", session_id=event.session_id)
-            show = Act(tr("Show"), lambda: self.go.emit(there), closes=True)
-            said = tr("{tool} waits for your word", tool=preview(event.item.tool, 40))
-            self.notice(said, tr("in another session"), acts=(show,), key=key)
-        elif event.kind in ENDS:
-            self.notices.drop(key)
+        self.show_soon()
 
     def _on_activity(self, event: Activity) -> None:
         """Say what a reply waits for while its context is made to fit."""
@@ -353,8 +346,8 @@ class ChatPane(Pane):
         if reply is None or not reply.running or event.step not in BUSY:
             return
         reply.waiting = tr(BUSY[event.step]) if event.state == "started" else ""
-        if event.session_id == self.session_id and not self._paint.isActive():
-            self._paint.start()
+        if event.session_id == self.session_id:
+            self.show_soon()
 
     def _on_changed(self, event: Changed) -> None:
         if self.desk.engine is None or not self.session_id:
@@ -378,24 +371,6 @@ class ChatPane(Pane):
     def stop(self) -> None:
         if self.talk.busy(self.session_id):
             self.tasks.latest("stop", self.desk.engine.do.stop(self.session_id))
-
-    def asks(self) -> list[str]:
-        """Ids of calls of this session that wait for a person's word."""
-        reply = self.replies.of(self.session_id)
-        return list(reply.asks) if reply is not None else []
-
-    def answer_first(self, allow: bool) -> None:
-        for item_id in self.asks()[:1]:
-            self._on_approve(item_id, allow)
-
-    def _on_approve(self, item_id: str, allow: bool) -> None:
-        reply = self.replies.of(self.session_id)
-        if reply is None or item_id not in reply.asks:
-            return
-        call_id, _item = reply.asks.pop(item_id)
-        answer = self.desk.engine.do.answer_approval(self.session_id, call_id, allow)
-        self._start(answer)
-        self._paint.start()
 
     def _on_whole(self, item_id: str, take: object) -> None:
         async def fetch() -> None:

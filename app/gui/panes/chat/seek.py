@@ -52,7 +52,7 @@ class FindBar(QWidget):
         close = IconButton("x", tr("Close the search"), key="Esc")
         all_places = Link(tr("Search everywhere"))
         row = QHBoxLayout(self)
-        row.setContentsMargins(24, 4, 16, 8)
+        row.setContentsMargins(0, 4, 0, 8)
         row.setSpacing(6)
         self.field.setMaximumWidth(300)
         row.addWidget(self.field, 1)

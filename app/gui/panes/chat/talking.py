@@ -9,8 +9,13 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from app.engine.errors import UserError
+from app.engine.events import TurnEvent
 from app.engine.records import TranscriptItem, TurnResult
+from app.gui.look.text import preview, tr
+from app.gui.panes.chat.turns import ENDS
 from app.gui.panes.chat.writing import Drafts
+from app.gui.widgets.notices import Act
+from app.gui.widgets.pane import Target
 
 if TYPE_CHECKING:
     from app.gui.panes.chat.pane import ChatPane
@@ -54,6 +59,7 @@ class Talk:
         if not session_id:
             session_id = await pane.new_session()
         self._handed.add(session_id)
+        pane.fresh = "" if pane.fresh == session_id else pane.fresh
         pane.replies.forget(session_id)
         try:
             result = await pane.desk.engine.do.send(session_id, text, initiator=pane)
@@ -141,3 +147,37 @@ class Talk:
             self.on_sent(written)
         elif reply.question:
             pane.tasks.start("send", self.send(pane.session_id, reply.question))
+
+    # ------------------------------------------------------------------ calls that ask first
+
+    def asks(self) -> list[str]:
+        """Ids of calls of the shown session that wait for a person's word."""
+        reply = self.pane.replies.of(self.pane.session_id)
+        return list(reply.asks) if reply is not None else []
+
+    def approve(self, item_id: str, allow: bool) -> None:
+        """Pass a person's word on, once."""
+        pane = self.pane
+        reply = pane.replies.of(pane.session_id)
+        if reply is None or item_id not in reply.asks:
+            return
+        call_id, _item = reply.asks.pop(item_id)
+        answer = pane.desk.engine.do.answer_approval(pane.session_id, call_id, allow)
+        pane.tasks.start("answer", answer)
+        pane.show_soon()
+
+    def answer_first(self, allow: bool) -> None:
+        """The same for the call that waits longest, from the keyboard."""
+        for item_id in self.asks()[:1]:
+            self.approve(item_id, allow)
+
+    def on_other(self, event: TurnEvent) -> None:
+        """A call in a session that is not shown asks for a person's word: say so."""
+        pane, key = self.pane, f"asks:{event.session_id}"
+        if event.kind == "approval" and event.item is not None:
+            there = Target("chat", session_id=event.session_id)
+            show = Act(tr("Show"), lambda: pane.go.emit(there), closes=True)
+            said = tr("{tool} waits for your word", tool=preview(event.item.tool, 40))
+            pane.notice(said, tr("in another session"), acts=(show,), key=key)
+        elif event.kind in ENDS:
+            pane.notices.drop(key)

@@ -68,6 +68,10 @@ class TranscriptView(QScrollArea):
         palette.setColor(QPalette.ColorRole.Window, Qt.GlobalColor.transparent)
         self.setPalette(palette)
         self.viewport().setAutoFillBackground(False)
+        self._settling = QTimer(self, singleShot=True, interval=0)
+        self._settling.timeout.connect(self._keep_place)
+        self._filling = QTimer(self, singleShot=True, interval=0)
+        self._filling.timeout.connect(self._fill)
         self.sheet = _Sheet()
         self._outer = QHBoxLayout(self.sheet)
         self._outer.setContentsMargins(0, 0, 0, 0)
@@ -90,13 +94,9 @@ class TranscriptView(QScrollArea):
         self.newest = Button(tr("Newest"), icon="arrow-down", parent=self)
         self.newest.clicked.connect(self.show_newest)
         self.newest.hide()
-        self.sheet.laid.connect(self._keep_place)
+        self.sheet.laid.connect(self._on_laid)
         self.verticalScrollBar().rangeChanged.connect(lambda *_: self._keep_place())
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
-        self._settling = QTimer(self, singleShot=True, interval=0)
-        self._settling.timeout.connect(self._keep_place)
-        self._filling = QTimer(self, singleShot=True, interval=0)
-        self._filling.timeout.connect(self._fill)
         self._settle_links()
 
     # ------------------------------------------------------------------ what is shown
@@ -241,6 +241,7 @@ class TranscriptView(QScrollArea):
                 below = self._make(piece, below)
             else:
                 left = True
+        self._settling.start()
         if left:
             self._filling.start()
 
@@ -275,6 +276,10 @@ class TranscriptView(QScrollArea):
             if y + row.height() > top + 4:
                 self._anchor = (row, y - top)
                 return
+
+    def _on_laid(self) -> None:
+        self._keep_place()
+        self._settling.start()  # once more when everything posted meanwhile has been laid out
 
     def _keep_place(self) -> None:
         bar = self.verticalScrollBar()

@@ -43,6 +43,10 @@ class Reply:
                 return stretch.key
             case "waiting":
                 self.waiting = event.text
+            case "again":
+                self.thought = []
+                if self.tail and not self.tail[-1].closed:
+                    self.tail.pop()
             case "reasoning":
                 self.thought.append(event.text)
             case "item" if event.item is not None:
