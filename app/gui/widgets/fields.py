@@ -96,6 +96,11 @@ class Choice(QComboBox):
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(name)
+        self._dress()
+        theme().changed.connect(self._dress)
+
+    def _dress(self) -> None:
+        self.setFont(font("body"))
         self.setMinimumHeight(row_height(30))
 
     def wheelEvent(self, event: object) -> None:
