@@ -518,6 +518,10 @@ def test_terminal_codes_go_and_marks_follow():
     words = shown(Found(hit("evicted", text, start)), {}, NOW)
     assert words.text == "OK then upload refused"
     assert [words.text[a:b] for a, b in words.spans] == ["upload"]
+    excerpt = text.replace("\x1b", " ")
+    words = shown(Found(hit("evicted", excerpt, start)), {}, NOW)
+    assert words.text == "OK then upload refused"
+    assert [words.text[a:b] for a, b in words.spans] == ["upload"]
 
 
 def test_models_keep_qts_rules(qtmodeltester, qapp):

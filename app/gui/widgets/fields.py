@@ -49,8 +49,7 @@ class Field(QLineEdit):
         palette = QPalette(theme_palette(self))
         palette.setColor(QPalette.ColorRole.Base, Qt.GlobalColor.transparent)
         self.setPalette(palette)
-        if self._tall:
-            self.setFont(font("read"))
+        self.setFont(font("read" if self._tall else "body"))
         left = 32 if self._icon else 8
         if self._tall and self._icon:
             left = 40

@@ -206,6 +206,10 @@ class KeyCaps(QWidget):
         self._caps = key_caps(key)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFixedSize(self.sizeHint())
+        theme().changed.connect(self._fit)
+
+    def _fit(self) -> None:
+        self.setFixedSize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
         return QSize(round(caps_width(self._caps)) + 1, 20)

@@ -26,6 +26,7 @@ from app.engine.records import LAYERS, Hit, Layer
 from app.gui.look.text import clock, day, moment, number, plain_line, preview, sentence, tr
 
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_COLOURS = re.compile(r"(?:^| )\[(?:\d{1,3}(?:;\d{1,3})*)?m")
 ENTRY = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
 
@@ -99,11 +100,13 @@ def flat(text: str) -> str:
 
 
 def unescaped(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
-    """`text` without terminal codes; the spans follow it."""
-    if "\x1b" not in text:
-        return text, list(spans)
+    """`text` without terminal codes; the spans follow it.
+
+    An excerpt has a space where the escape character was.
+    """
     moved = list(spans)
-    for found in reversed(list(ESCAPES.finditer(text))):
+    pattern = ESCAPES if "\x1b" in text else _COLOURS
+    for found in reversed(list(pattern.finditer(text))):
         start, end = found.span()
         text = text[:start] + text[end:]
         moved = [(_after(a, start, end), _after(b, start, end)) for a, b in moved]
@@ -117,7 +120,9 @@ def _after(at: int, start: int, end: int) -> int:
 def shown(found: Found, titles: Mapping[str, str], now: datetime, *, by_day: bool = False) -> Shown:
     """A hit in words. `titles` are session titles by id; `by_day`: the day stands in the head."""
     hit = found.hit
-    text, spans = unescaped(hit.text, [(s.start, s.end) for s in hit.spans])
+    text, spans = hit.text, [(s.start, s.end) for s in hit.spans]
+    if hit.layer == "evicted" or hit.role == "tool":
+        text, spans = unescaped(text, spans)
     text = flat(text)
     bare = text.lstrip(" -*+#>\u200b")
     cut = len(text) - len(bare)

@@ -154,6 +154,7 @@ def _sample(sample: str, means: str) -> QHBoxLayout:
     row.setSpacing(10)
     code = T(sample, "code", "text_soft")
     code.setFixedWidth(84)
+    code.setMinimumHeight(code.sizeHint().height() + 6)
     row.addWidget(code)
     row.addWidget(T(means, "small", "text_faint", elide="right"), 1)
     return row
