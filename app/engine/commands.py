@@ -21,7 +21,7 @@ from app.engine.llm.roles import EndpointSettings, RoleSettings
 from app.engine.memory.base import BaseMemory
 from app.engine.policy_file import write_policy
 from app.engine.records import Applied, CompactionReport, Decision, TurnResult
-from app.engine.rooms import Rooms
+from app.engine.rooms import STRATEGIES, Rooms
 from app.engine.session.evicted import evicted_of
 from app.engine.workspace.documents import rewrite
 
@@ -55,13 +55,13 @@ class Commands:
     ) -> str:
         """A new session's id. It appears in the list with its first message.
 
-        `memory_type` (basic, compact, background) is its strategy while it is open, "" the
+        `memory_type` (basic, compact, background) is the session's own strategy, "" follows the
         engine's. `memory` is a memory of one's own that decides what the model sees: what it holds
         becomes the beginning of the session, and from then on it works on the session's log. One
         with a log of its own keeps that log and its session's id.
         """
         self._may_write()
-        if memory_type not in ("", "basic", "compact", "background"):
+        if memory_type not in ("", *STRATEGIES):
             raise ConfigError(f"There is no memory of the type {memory_type!r}.")
         live = await asyncio.to_thread(self._rooms.begin, memory_type, memory)
         return live.id

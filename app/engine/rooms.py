@@ -13,6 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
+import msgspec
+
 from app.engine.agent.agent import Agent
 from app.engine.agent.file_tools import FileTools, file_tools
 from app.engine.agent.live import LiveSession
@@ -61,6 +63,8 @@ log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 INDEX_WAIT = 10.0  # seconds
+STRATEGIES = ("basic", "compact", "background")
+MEMORY_TYPE = "memory_type"  # in the stored configuration of a session with its own strategy
 TURN_WAIT = 3.0
 
 
@@ -303,21 +307,33 @@ class Rooms:
     # ------------------------------------------------------------------ sessions
 
     def begin(self, strategy: str, memory: BaseMemory | None) -> LiveSession:
-        """A new session, with a memory of its own when one is given. Blocks."""
-        if memory is not None and memory.keeps_log:
+        """A new session, with a memory of its own when one is given. Blocks.
+
+        A strategy that was chosen for it is stored with it, and holds when it is opened again.
+        """
+        chosen = {MEMORY_TYPE: memory.strategy if memory is not None else strategy}
+        session_id = f"s-{uuid4().hex[:10]}"
+        if memory is None:
+            session = self.store.create(
+                session_id,
+                strategy=strategy or self.config.agent.strategy,
+                config=self.config.compaction.plain() | (chosen if strategy else {}),
+                model=self.endpoints.roles.chat,
+            )
+        elif memory.keeps_log:
             session = memory.session
+        elif memory.messages:
+            state = memory.get_session_state()
+            state = msgspec.structs.replace(state, config=state.config | chosen)
+            session = self.store.begin(session_id, state)
         else:
-            session_id = f"s-{uuid4().hex[:10]}"
-            if memory is not None and memory.messages:
-                session = self.store.begin(session_id, memory.get_session_state())
-            else:
-                session = self.store.create(
-                    session_id,
-                    system_prompt=memory.system_prompt if memory is not None else "",
-                    strategy=memory.strategy if memory else strategy or self.config.agent.strategy,
-                    config=memory.stored_config() if memory else self.config.compaction.plain(),
-                    model=self.endpoints.roles.chat,
-                )
+            session = self.store.create(
+                session_id,
+                system_prompt=memory.system_prompt,
+                strategy=memory.strategy,
+                config=memory.stored_config() | chosen,
+                model=self.endpoints.roles.chat,
+            )
         live = LiveSession(session, self.bus, strategy=strategy, memory=memory)
         self.live[live.id] = live
         return live
@@ -327,7 +343,9 @@ class Rooms:
         if (found := self.live.get(session_id)) is not None:
             return found
         opened = await asyncio.to_thread(self.store.open, session_id)
-        return self.live.setdefault(session_id, LiveSession(opened, self.bus))
+        chosen = opened.fold.config.get(MEMORY_TYPE)
+        strategy = chosen if chosen in STRATEGIES else ""
+        return self.live.setdefault(session_id, LiveSession(opened, self.bus, strategy=strategy))
 
     def agent(self, live: LiveSession) -> Agent:
         """The agent of a session."""

@@ -170,6 +170,13 @@ def test_a_sessions_own_type_decides_what_its_memory_does(tmp_path: Path) -> Non
                 assert f'"strategy":"{kind}"' in desk.log()
             with pytest.raises(ConfigError):
                 await desk.engine.do.new_session(memory_type="eternal")
+            quiet = await desk.engine.do.new_session(memory_type="basic")
+            await desk.engine.do.send(quiet, fact)
+        # Opened again, it is still the kind of session it was made as.
+        async with engine_on(tmp_path, say("Noted.")) as desk:
+            await desk.engine.do.send(quiet, "My deadline is 5 December.")
+            await desk.engine.drain()
+            assert not [j for j in await desk.engine.ask.jobs() if j.session_id == quiet]
 
     run(main())
 
