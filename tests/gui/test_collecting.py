@@ -10,6 +10,7 @@ from typing import ClassVar
 from PySide6.QtCore import QObject, QTimer
 
 from app.gui.bridge import new_loop
+from app.gui.bridge.collecting import Collector
 
 
 class Cycle(QObject):
@@ -81,3 +82,21 @@ def test_what_a_worker_sends_to_a_closed_loop_goes_nowhere(qapp, qtbot) -> None:
     with qtbot.capture_exceptions() as caught:
         qapp.processEvents()
     assert (caught, heard) == ([], [])
+
+
+def test_a_full_pass_sets_aside_what_there_is_and_then_sees_the_rest(qapp, monkeypatch) -> None:
+    monkeypatch.setattr("app.gui.bridge.collecting.FULL_EVERY", -1.0)
+    monkeypatch.setattr(gc, "get_count", lambda: (0, 0, 99))
+    before = gc.get_freeze_count()
+    collector = Collector()
+    collector.start()
+    try:
+        collector.look()
+        assert gc.get_freeze_count() > before + 1_000
+        Cycle.freed.clear()
+        Cycle()
+        collector.look()
+        assert Cycle.freed == [True]
+    finally:
+        collector.stop()
+    assert gc.get_freeze_count() == 0

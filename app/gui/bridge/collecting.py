@@ -4,6 +4,9 @@ Python's collector runs in whichever thread happens to allocate. When that is a 
 a search), it may free a cycle that holds a `QObject`, and Qt then dies or warns that "timers cannot
 be stopped from another thread". So the automatic collector rests while the loop lives, and a timer
 of the window's thread does its work, by Python's own thresholds.
+
+A full pass over what a running program has imported takes longer than a frame, so the first time
+one is due, all there is by then (modules, mostly) is set aside; later passes see only the rest.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import time
 from PySide6.QtCore import QObject, QTimer
 
 EVERY = 250  # ms
-FULL_EVERY = 30.0  # seconds: a full pass looks at every object there is
+FULL_EVERY = 30.0  # seconds between passes over all objects
 
 
 class Collector(QObject):
@@ -24,6 +27,7 @@ class Collector(QObject):
         super().__init__(parent)
         self._was = False
         self._full = 0.0
+        self._set_aside = False
         self._timer = QTimer(self, interval=EVERY)
         self._timer.timeout.connect(self.look)
 
@@ -34,8 +38,10 @@ class Collector(QObject):
         self._timer.start()
 
     def stop(self) -> None:
-        """Python collects as before."""
+        """Python collects as before, and everything."""
         self._timer.stop()
+        if self._set_aside:
+            gc.unfreeze()
         if self._was:
             gc.enable()
 
@@ -43,8 +49,13 @@ class Collector(QObject):
         """Collect the oldest generation that is due."""
         counts, limits = gc.get_count(), gc.get_threshold()
         if counts[2] > limits[2] and time.monotonic() - self._full > FULL_EVERY:
-            gc.collect(2)
             self._full = time.monotonic()
+            if self._set_aside:
+                gc.collect(2)
+            else:
+                gc.collect(1)
+                gc.freeze()
+                self._set_aside = True
         elif counts[1] > limits[1]:
             gc.collect(1)
         elif counts[0] > limits[0]:
