@@ -107,6 +107,14 @@ class FilePage(QWidget):
         self._show(text, (), {})
         self.close_why()
 
+    def knows(self, text: str) -> bool:
+        """Whether the rows of `text` are at hand."""
+        return text == self._key
+
+    def take(self, text: str, rows: list[LineRow]) -> None:
+        """Rows of a large text that were made beside the window's thread."""
+        self._key, self._rows = text, rows
+
     def _show(self, text: str, pinned: Sequence[int], origins: Mapping[int, Origin]) -> None:
         key = text
         if key != self._key:

@@ -115,6 +115,7 @@ class LinesView(TallList):
         self._origins = False
         self._needle = ""
         self._paras: dict[str, tuple[LineRow, int, Para]] = {}
+        self._steps: dict[int, tuple[QFont, int, int]] = {}
         super().__init__(name)
 
     @property
@@ -136,6 +137,7 @@ class LinesView(TallList):
 
     def forget(self) -> None:
         self._paras.clear()
+        self._steps.clear()
 
     # ------------------------------------------------------------------ heights
 
@@ -168,9 +170,14 @@ class LinesView(TallList):
             return 1 if not row.gap else 7 if self._compact else 8
         pad = self._pad(one)
         room = self._text_width(row, width)
-        used = self._font_of(one)
-        step = max(self._step(), round(used.pixelSize() * 1.4))
-        if len(one.text) * used.pixelSize() < room:
+        level = min(one.level, 2)
+        known = self._steps.get(level)
+        if known is None:
+            used = self._font_of(one)
+            step = max(self._step(), round(used.pixelSize() * 1.4))
+            known = self._steps[level] = (used, used.pixelSize(), step)
+        used, pixels, step = known
+        if len(one.text) * pixels < room:
             return step + pad
         if len(one.text) < 400 and QFontMetricsF(used).horizontalAdvance(one.text) < room - 8:
             return step + pad

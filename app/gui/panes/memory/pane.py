@@ -30,7 +30,7 @@ from app.gui.panes.memory.compare_page import ComparePage
 from app.gui.panes.memory.editor import Editor
 from app.gui.panes.memory.file_page import FilePage
 from app.gui.panes.memory.head import Acts
-from app.gui.panes.memory.lines_view import Origin
+from app.gui.panes.memory.lines_view import Origin, line_rows
 from app.gui.panes.memory.queue_page import QueuePage
 from app.gui.panes.memory.review_view import NARROW, ReviewView
 from app.gui.panes.memory.reviews import Reviews
@@ -44,6 +44,7 @@ from app.gui.widgets.pane import Desk, Pane, Target
 
 KINDS = frozenset({"memory", "versions", "proposals", "jobs"})
 LOW = 700  # px of the window below which the scrubber folds
+LARGE = 50_000  # characters from which rows are made in a thread
 EMPTY = MemoryView("", "absent", "", 0, 0)
 
 
@@ -166,6 +167,9 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         )
         if self.origins_on:
             await self._load_origins()
+        text = self.memory.text
+        if len(text) > LARGE and self.mode == "file" and not self.file.knows(text):
+            self.file.take(text, await asyncio.to_thread(line_rows, text))
         waiting = bool(self.waiting())
         self.scrubber.set_versions(self.versions, self.desk.now(), waiting)
         self.queue.show_infos(self.infos, self.desk.now())

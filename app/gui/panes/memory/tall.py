@@ -7,6 +7,7 @@ again at each change of rows, width, zoom or font. Nothing here paints more than
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
@@ -79,6 +80,8 @@ class TallList(RowList):
         header.setMinimumSectionSize(1)
         rows = self.rows_model.rows()
         wanted = [max(self.measure(row, width), 1) for row in rows]
+        if wanted:  # most rows have one height: only the others are resized one by one
+            header.setDefaultSectionSize(Counter(wanted).most_common(1)[0][0])
         changed = [i for i, high in enumerate(wanted) if header.sectionSize(i) != high]
         if not changed:
             return
