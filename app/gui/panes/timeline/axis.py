@@ -62,7 +62,8 @@ class Axis(QWidget):
         self._lanes_at: float | None = None
         self._press: float | None = None
         self._brushing = False
-        self.setFixedHeight(HEIGHT)
+        self._step = STEP
+        self._again()
         theme().changed.connect(self._again)
 
     # ------------------------------------------------------------------ what it shows
@@ -81,7 +82,6 @@ class Axis(QWidget):
         """One lane of all marks instead of six."""
         if on != self._folded:
             self._folded = on
-            self.setFixedHeight(FOLDED if on else HEIGHT)
             self._again()
 
     def set_head(self, item: int) -> None:
@@ -91,12 +91,15 @@ class Axis(QWidget):
             self.update()
 
     def _again(self) -> None:
+        """Size, font or content changed: draw the still parts anew."""
+        self._step = max(STEP, round(QFontMetricsF(font("small")).height() + 2))
+        self.setFixedHeight(FOLDED if self._folded else HEIGHT + 5 * (self._step - STEP))
         self._still = None
         self._lanes_at = None
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(400, FOLDED if self._folded else HEIGHT)
+        return QSize(400, self.height())
 
     # ------------------------------------------------------------------ geometry
 
@@ -126,7 +129,7 @@ class Axis(QWidget):
         return min(max(start + share * (end - start), 0.0), self.scale.length)
 
     def lane_y(self, lane: int) -> float:
-        return 28.0 if self._folded else float(TOP + lane * STEP)
+        return 28.0 if self._folded else float(TOP + lane * self._step)
 
     # ------------------------------------------------------------------ acts
 
@@ -410,7 +413,7 @@ class Axis(QWidget):
         event.ignore()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self._again()
+        self._still, self._lanes_at = None, None
         super().resizeEvent(event)
 
     def focusInEvent(self, event: object) -> None:

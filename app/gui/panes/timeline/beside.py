@@ -150,7 +150,9 @@ class Beside:
         y = head.bottom() + 6
         card.prose.draw(painter, head.left(), y, token("text"))
         if card.prose.cut:
-            painter.setFont(font("small"))
+            small = font("small")
+            painter.setFont(small)
             below = QRectF(head.left(), y + card.prose.height, head.width(), 18)
-            draw_text(painter, below, tr("The whole of it stands under the compaction."),
-                      token("text_faint"))  # fmt: skip
+            rest = tr("The whole of it stands under the compaction.")
+            shown = elided(rest, QFontMetricsF(small), below.width())
+            draw_text(painter, below, shown, token("text_faint"))

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QWidget
 
-from app.gui.look.theme import token
+from app.gui.look.theme import theme, token
 from app.gui.panes.timeline.blocks import Block
 from app.gui.panes.timeline.ink import Inker, Laid, State
 from app.gui.widgets.prose import Prose
@@ -35,11 +35,14 @@ class Sheet(UnevenRows):
 
     def beside(self) -> bool:
         """Whether a summary has room beside its messages."""
-        return self.column() >= SIDE_FROM
+        return self._has_side(self.column())
+
+    def _has_side(self, wide: float) -> bool:
+        return wide >= SIDE_FROM * theme().zoom
 
     def _width(self, block: Block) -> float:
         wide = self.wide  # asked for every row: no look at the window
-        return wide * HALF if block.group and wide >= SIDE_FROM else wide
+        return wide * HALF if block.group and self._has_side(wide) else wide
 
     def laid(self, at: int) -> Laid:
         block = self.rows[at]
@@ -48,7 +51,7 @@ class Sheet(UnevenRows):
     def is_open(self, block: Block) -> bool:
         """Whether a body is unfolded: summaries are by themselves where none stands beside."""
         summary = block.item is not None and block.item.kind == "compaction"
-        by_itself = summary and (self.model_view or self.wide < SIDE_FROM)
+        by_itself = summary and (self.model_view or not self._has_side(self.wide))
         return by_itself != (block.id in self.opened)
 
     def toggle(self, block_id: str) -> None:
