@@ -9,6 +9,7 @@ Everything here blocks: call it in a thread.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import uuid4
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from msgspec import Struct
 from app.engine.memory import checks, provenance
 from app.engine.memory.answers import Judged
 from app.engine.memory.diff import difference
+from app.engine.memory.outline import bullet_key, bullets
 from app.engine.memory.policy import approved
 from app.engine.memory.proposals import Input, ProposalStore, Stored, counted
 from app.engine.memory.provenance import Matcher
@@ -66,8 +68,8 @@ class MemorySaver:
     def save(self, wish: Wish, *, policy: str) -> Saved:
         """Keep a wish. Raises `ValueError` when it is blank, else as the writers do."""
         run = f"save-{uuid4().hex[:12]}"
-        bullets = bullets_of(wish.content)
-        text = "\n".join(bullets)
+        lines = bullets_of(wish.content)
+        text = "\n".join(lines)
         section = append_section(
             self._layout,
             kind="save",
@@ -81,19 +83,29 @@ class MemorySaver:
         )
         path = self._layout.relative(self._layout.daily(wish.when.date()))
         found = WaitingSection(path, section)
-        count = max(1, sum(line.lstrip().startswith("-") for line in bullets))
+        count = max(1, sum(line.lstrip().startswith("-") for line in lines))
         if wish.by_person or policy != "review":
-            version, _ = self._writer.save(wish.content, when=wish.when, run=run)
+            version, _ = self._writer.save(
+                wish.content, when=wish.when, run=run, provenance=self._traced(found, lines)
+            )
             self._states.set(
                 [found.key], "merged", when=wish.when, run=run, reason="Saved on request."
             )
             return Saved(path, count, version=version)
-        return Saved(path, count, proposal=self._propose(run, found, bullets, wish.when))
+        return Saved(path, count, proposal=self._propose(run, found, lines, wish.when))
 
-    def _propose(self, run: str, found: WaitingSection, bullets: list[str], when: datetime) -> str:
+    def _traced(self, found: WaitingSection, saved: list[str]) -> dict[str, Any]:
+        """What the lines so far stem from, and the saved ones: from the section just written."""
+        origins = provenance.from_record(self._writer.history.provenance() or {})
+        matcher = Matcher([found])
+        for block in bullets("\n".join(saved)):
+            origins[bullet_key(block.text)] = matcher.origins(block.text)
+        return provenance.to_record(origins)
+
+    def _propose(self, run: str, found: WaitingSection, lines: list[str], when: datetime) -> str:
         """A proposal that adds these lines to the saved block."""
         file = self._writer.read()
-        candidate = with_saved(file.text, bullets)
+        candidate = with_saved(file.text, lines)
         changes = difference(file.text, candidate).changes
         looked_at = checks.Candidate(
             judged=Judged(candidate),

@@ -131,7 +131,13 @@ class MemoryWriter:
             )  # fmt: skip
 
     def save(
-        self, content: str, *, when: datetime, run: str = "", note: str = ""
+        self,
+        content: str,
+        *,
+        when: datetime,
+        run: str = "",
+        note: str = "",
+        provenance: Mapping[str, Any] | None = None,
     ) -> tuple[Version, int]:
         """Append to the saved block at the end (section 3.2), made when absent.
 
@@ -144,7 +150,9 @@ class MemoryWriter:
             self._notice(now, when)
             text = with_saved(now.text, bullets)
             self._replace(text)
-            version = self.history.commit(text, cause="saved", when=when, run=run, note=note)
+            version = self.history.commit(
+                text, cause="saved", when=when, provenance=provenance, run=run, note=note
+            )
         return version, max(1, sum(1 for line in bullets if line.startswith("-")))
 
     def undo(self, *, when: datetime) -> Version:

@@ -124,6 +124,10 @@ def test_saving_facts(tmp_path: Path, policy: str, by_person: bool, in_file: boo
             assert "- two" in (tmp_path / day.path).read_text(encoding="utf-8")
             waiting = await desk.engine.ask.proposals(waiting=True)
             assert bool(waiting) is not in_file
+            if in_file:
+                line = memory.split("\n").index("- two") + 1
+                found = await desk.engine.ask.why(line)
+                assert [(s.path, s.text) for s in found.sources] == [(day.path, "- two")]
 
     run(main())
 
