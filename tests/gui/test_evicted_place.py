@@ -208,9 +208,11 @@ def test_find_goes_over_all_pages(qtbot, qloop, until, pane):
     on_first = LONG[:40_000].count("needle")
     total = pane._hits.total
     assert LONG.count("needle") - 2 <= total <= LONG.count("needle")
-    for _ in range(3):
+    for back in range(3):
         pane.walk(-1)
         settle(qloop, until, lambda: not busy(pane))
+        at, there = pane.text.well.finding.count()
+        assert at == there - back
     assert pane.text.page == 2, "walking back from the first goes round to the last page"
     pane._at = on_first - 1
     pane.walk(1)
