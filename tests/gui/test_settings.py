@@ -329,7 +329,7 @@ def test_an_optional_part_opens_its_own_rows(
         row = form.rows["compaction.prune.protect_tokens"]
         row.control.field.setText("30,000")
         row.control.field.editingFinished.emit()
-        prune = lambda: engine.config.compaction.prune  # noqa: E731
+        prune: Any = lambda: engine.config.compaction.prune  # noqa: E731
         await until(lambda: prune() and prune().protect_tokens == 30_000)
         form.rows["compaction.prune"].control.switch.click()
         await until(lambda: prune() is None)
