@@ -25,10 +25,11 @@ from PySide6.QtGui import (
 )  # fmt: skip
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.gui.look.text import clock, seconds, tr
+from app.gui.look.text import clock, tr
 from app.gui.look.theme import soft_outline, theme, token
 from app.gui.look.type import font
-from app.gui.panes.timeline.scale import LANES, Mark, Scale, ticks
+from app.gui.panes.timeline.gaps import paint_fold, paint_whole
+from app.gui.panes.timeline.scale import LANES, Fold, Mark, Scale, ticks
 from app.gui.widgets.marks import mark_of, paint_mark
 from app.gui.widgets.paint import draw_text, focus_ring, rounded, smooth
 
@@ -230,7 +231,7 @@ class Axis(QWidget):
         if not self._folded:
             self._draw_names(painter, left)
         for fold in self.scale.folds:
-            self._draw_fold(painter, self.x_of(fold.start), self.x_of(fold.end), fold.seconds)
+            self._draw_gap(painter, fold)
 
     def _draw_names(self, painter: QPainter, left: float) -> None:
         margin = 24.0 if self.window().width() >= 1000 else 16.0
@@ -239,35 +240,17 @@ class Axis(QWidget):
             y = self.lane_y(lane)
             paint_mark(painter, kind, QPointF(margin + 12, y), 3.8)
             if left > margin + 40:
-                box = QRectF(margin + 26, y - 10, left - margin - 26, 20)
+                box = QRectF(margin + 26, y - self._step / 2, left - margin - 26, self._step)
                 draw_text(painter, box, tr(WORDS[lane]), token("text_soft"))
 
-    def _draw_fold(self, painter: QPainter, x1: float, x2: float, length: float) -> None:
-        if x2 < self._left() or x1 > self.width() - 24:
-            return
-        x1, x2 = max(x1, self._left()), min(x2, self.width() - 24.0)
-        top = 22.0 if not self._folded else 18.0
-        box = QRectF(x1 + 2, top, max(x2 - x1 - 4, 1), self.height() - top - 8)
-        painter.fillRect(box, token("canvas"))
-        pen = QPen(token("line_strong"), 1)
-        pen.setDashPattern([2, 3])
-        painter.setPen(pen)
-        painter.drawLine(box.topLeft(), box.bottomLeft())
-        painter.drawLine(box.topRight(), box.bottomRight())
-        text = seconds(length)
-        if length >= 86_400:
-            text = tr("{n} d", n=round(length / 86_400))
-        used = font("tiny", tabular=True)
-        if QFontMetricsF(used).horizontalAdvance(text) > box.height() - 4:
-            return
-        painter.save()
-        painter.translate(box.center())
-        wide = QFontMetricsF(used).horizontalAdvance(text)
-        if wide + 6 > box.width():
-            painter.rotate(-90)
-        painter.setFont(used)
-        draw_text(painter, QRectF(-wide / 2, -9, wide + 4, 18), text, token("text_faint"))
-        painter.restore()
+    def _draw_gap(self, painter: QPainter, fold: Fold) -> None:
+        x1, x2 = self.x_of(fold.start), self.x_of(fold.end)
+        left, right = self._left(), self.width() - 24.0
+        if x2 >= left and x1 <= right:
+            top = 22.0 if not self._folded else 18.0
+            x1, x2 = max(x1, left), min(x2, right)
+            box = QRectF(x1 + 2, top, max(x2 - x1 - 4, 1), self.height() - top - 8)
+            paint_fold(painter, box, fold.seconds)
 
     def _draw_lane(self, painter: QPainter, lane: int, marks: tuple[Mark, ...]) -> None:
         places = [m.v for m in marks]
@@ -327,13 +310,8 @@ class Axis(QWidget):
         if self.scale.places and left - 2 <= x <= right + 2:
             painter.fillRect(QRectF(x - 0.75, top - 1, 1.5, bottom - top + 1), token("text"))
         if self.view != (0.0, self.scale.length):
-            share = self._span() / self.scale.length
             track = QRectF(left, self.height() - 4.0, self._span(), 3)
-            rounded(painter, track, 1.5, token("press"))
-            start, end = self.view
-            thumb = QRectF(left + start * share, self.height() - 4.0,
-                           max((end - start) * share, 6), 3)  # fmt: skip
-            rounded(painter, thumb, 1.5, token("text_faint"))
+            paint_whole(painter, track, self.view, self.scale.length)
         if self.hasFocus():
             focus_ring(painter, QRectF(self.rect()).adjusted(8, 0, -8, -1), 6)
 

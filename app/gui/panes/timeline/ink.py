@@ -128,6 +128,8 @@ class Inker:
         out.height = round(y + 7)
 
     def _card(self, out: Laid) -> None:
+        two = QFontMetricsF(font("body", 600)).height() + QFontMetricsF(font("small")).height()
+        out.height = max(out.height, round(two + 27))
         metrics = QFontMetricsF(font("body", 500))
         wide = metrics.horizontalAdvance(out.shown.button) + 44
         high = max(26.0, metrics.height() + 10)
