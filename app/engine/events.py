@@ -50,7 +50,8 @@ class Activity(Struct, frozen=True):
 
 
 TurnKind = Literal[
-    "started", "waiting", "text", "reasoning", "item", "approval", "finished", "stopped", "failed",
+    "started", "waiting", "text", "reasoning", "item", "approval", "again", "finished", "stopped",
+    "failed",
 ]  # fmt: skip
 
 
@@ -59,7 +60,8 @@ class TurnEvent(Struct, frozen=True):
 
     `text` and `reasoning` carry a fragment; `tool_started` and `item` carry the transcript item
     as it now stands (an item with a known id replaces the earlier one); `waiting` says in `text`
-    what the model is busy with (loading, reading n tokens); `finished`, `stopped` and `failed`
+    what the model is busy with (loading, reading n tokens); `again` voids the fragments of the
+    answer so far, another one comes in its place; `finished`, `stopped` and `failed`
     end the turn, `failed` with a sentence and a remedy.
     """
 

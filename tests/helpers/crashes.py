@@ -82,7 +82,7 @@ class CrashYard:
         os.kill(child, signal.SIGKILL)
         await asyncio.to_thread(self._ask, "")
         notes = self.acknowledged()
-        last = str(notes[-1]["kind"])
+        last = str(notes[-1]["kind"]) if len(notes) > begun else "start"
         self.moments[last] = self.moments.get(last, 0) + 1
         wrong = [str(n["error"]) for n in notes[begun:] if n["kind"] in ("raised", "failed")]
         return [*wrong, *await self._look(notes)]

@@ -7,7 +7,7 @@ async with engine_on(tmp_path, say("Hello")) as desk:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,7 +19,7 @@ from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.events import Event, TurnEvent
 from app.engine.llm.configured import ConfiguredEndpoint
-from app.engine.llm.endpoint import Endpoint
+from app.engine.llm.endpoint import Endpoint, Request
 from app.engine.llm.keys import Keys
 from app.engine.llm.roles import Endpoints, EndpointSettings, RoleSettings
 from app.engine.records import TurnResult
@@ -67,6 +67,7 @@ async def engine_on(
     trusted: bool = True,
     watch: bool = False,
     embedded: Endpoint | None = None,
+    estimate: Callable[[Request], int] | None = None,
 ) -> AsyncIterator[EngineDesk]:
     """Open `folder` (made when missing) on a fake server; closed at the end of the block."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +78,7 @@ async def engine_on(
         endpoints = Endpoints(
             {"fake": settings},
             RoleSettings(chat="fake"),
-            lambda _name, one: ConfiguredEndpoint(one, Keys({}), None),
+            lambda _name, one: ConfiguredEndpoint(one, Keys({}), estimate),
             lambda: embedded or ConfiguredEndpoint(settings, Keys({}), None),
         )
         more = {} if clock is None else {"clock": clock}

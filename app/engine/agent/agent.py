@@ -8,6 +8,7 @@ never waits for. Specification, sections 5, 8 and 15.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 from app.engine.agent.assembly import (
@@ -24,13 +25,17 @@ from app.engine.errors import (
     ContextOverflow,
     IncompleteAnswer,
     Interrupted,
+    ModelError,
     UserError,
     interruption,
 )
-from app.engine.events import TurnEvent, TurnKind
+from app.engine.events import Activity, TurnEvent, TurnKind
 from app.engine.llm.endpoint import Answer, Endpoint, ReasoningDelta, TextDelta, WaitingDelta
+from app.engine.llm.truncation import half_of
 from app.engine.records import Message, ToolCall, TranscriptItem, TurnResult, Usage
 from app.engine.session import entries as e
+
+CUT_REMEDY = "Give the server a larger window (num_ctx), or set its real one in Settings."
 
 
 class Agent:
@@ -45,11 +50,13 @@ class Agent:
         own = live.memory
         self.keeper = ContextKeeper(parts, live) if own is None else MemoryKeeper(parts, live, own)
         self._shown = False  # whether a person has seen a part of the answer
+        self._cut = False  # whether this turn has already made room for a prompt that was cut
 
     async def turn(self, text: str) -> TurnResult:
         """One turn. Never raises for failures of model, tools or disk: they are its result."""
         self._say("started", text)
         self.keeper.pace.new_turn()
+        self._cut = False
         try:
             question = Message(id=self._parts.new_id("u"), role="user", content=text)
             await self.keeper.add(question)
@@ -110,13 +117,39 @@ class Agent:
     ) -> tuple[Answer, Assembled]:
         """The answer; after an overflow with nothing shown yet, once more (OVF-3 to OVF-8)."""
         try:
-            return await self._stream(endpoint, around, recall), around
+            answer = await self._stream(endpoint, around, recall)
+            if answer.truncated:
+                return await self._after_cut(endpoint, around, recall, answer)
+            return answer, around
         except ContextOverflow as error:
             if self._shown or not self.keeper.recovers(around):
                 raise
             await self.keeper.recover(around, endpoint, error)
         around = await self.keeper.before_request(endpoint)
         return await self._stream(endpoint, around, recall), around
+
+    async def _after_cut(
+        self, endpoint: Endpoint, around: Assembled, recall: str, answer: Answer
+    ) -> tuple[Answer, Assembled]:
+        """The server seems to have dropped a part of the prompt (model-servers, section 4).
+
+        Nothing of the answer is kept or executed yet, so room is made and the same is asked once
+        more in this turn. An answer that cannot be bettered stands, with the warning.
+        """
+        if self._cut or not self.keeper.recovers(around) or answer.usage is None:
+            return answer, around
+        self._cut = True
+        read, window = answer.usage.prompt, around.window.tokens
+        # Half a window is what some servers cut to; anything else read is all there is room for.
+        room = window if half_of(read, window) else read + answer.usage.completion
+        try:
+            cut = ContextOverflow(answer.truncated, CUT_REMEDY, window=room)
+            await self.keeper.recover(around, endpoint, cut)
+            smaller = await self.keeper.before_request(endpoint)
+            self._say("again")
+            return await self._stream(endpoint, smaller, recall), smaller
+        except ModelError:
+            return answer, around
 
     async def _stream(self, endpoint: Endpoint, around: Assembled, recall: str) -> Answer:
         made = with_history(around, self.keeper.history(), recall)
@@ -134,11 +167,23 @@ class Agent:
                     case WaitingDelta(what, _):
                         self._say("waiting", what)
                     case Answer():
+                        self._warn_of_cut(delta)
                         return delta
         finally:
             if (close := getattr(stream, "aclose", None)) is not None:
                 await close()
         raise IncompleteAnswer("The model's answer ended before it was complete.")
+
+    def _warn_of_cut(self, answer: Answer) -> None:
+        if answer.truncated:
+            said = Activity(
+                "suspected_truncation",
+                "finished",
+                self._live.id,
+                reason=answer.truncated,
+                remedy=CUT_REMEDY,
+            )
+            self._parts.bus.publish(said)
 
     async def _keep(self, answer: Answer) -> Message:
         """Store a whole answer, and what it cost."""
@@ -188,11 +233,15 @@ class Agent:
         await self.keeper.evict(around)
 
     async def _interrupt(self) -> None:
-        """Close open calls; runs to its end also when it is cancelled again."""
+        """Close open calls; runs to its end also when it is cancelled again.
+
+        On a disk that cannot be written the calls stay open; the next request closes them.
+        """
         work = asyncio.ensure_future(
             self._live.write(lambda session: session.interrupt("stopped by the person"))
         )
-        await asyncio.shield(work)
+        with contextlib.suppress(UserError):
+            await asyncio.shield(work)
 
     # ------------------------------------------------------------------ saying so
 
