@@ -381,10 +381,9 @@ class Axis(QWidget):
         return f"{tr(mark_of(mark.kind)[2])}, {time}" if time else tr(mark_of(mark.kind)[2])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        every = tuple(range(len(LANES)))
         step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}.get(Qt.Key(event.key()))
         if step is not None and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            found = self.next_mark(step, every)
+            found = self.next_mark(step, tuple(range(len(LANES))))
             if found >= 0:
                 self.jumped.emit(found)
             return
