@@ -25,13 +25,22 @@ from app.engine.memory.proposals import (
     ProposalStore,
     RefusedClaims,
     Stored,
+    counted,
     info_of,
 )
 from app.engine.memory.review import accept_all, resolved
 from app.engine.memory.review import preview as preview_of
 from app.engine.memory.settling import Settling, bullets_in, facts_of, traced, with_edits
 from app.engine.memory.views import View, Views, marked_difference, sourced
-from app.engine.records import Applied, Change, Decision, Preview, Proposal, Version
+from app.engine.records import (
+    Applied,
+    Change,
+    Decision,
+    Preview,
+    Proposal,
+    ProposalState,
+    Version,
+)
 from app.engine.workspace.files import digest, encode, lock
 from app.engine.workspace.layout import Layout
 from app.engine.workspace.memory_file import MemoryWriter
@@ -282,8 +291,12 @@ class Review:
         )
         self._settling.mark(stored.when)
         self._withdraw_rivals(stored)
-        final = "partly_applied" if refused or undecided else "applied"
-        self.store.update(stored, state=final)
+        final: ProposalState = "partly_applied" if refused else "applied"
+        if undecided and not stored.automatic:
+            final = "in_review"
+            self._leave_open(stored, view, text, undecided)
+        else:
+            self.store.update(stored, state=final)
         ours = version is not None and version.run == stored.id
         return Applied(
             version=version.number if version else 0,
@@ -293,6 +306,28 @@ class Review:
             dropped=version.dropped if version and ours else 0,
             left_waiting=len(undecided),
         )
+
+    def _leave_open(
+        self, stored: Stored, view: View, text: str, undecided: Sequence[Change]
+    ) -> None:
+        """What is undecided stays waiting: the proposal goes on, on top of what was written."""
+        rest = [d for d in stored.decisions if d.verdict == "accept"]
+        rest += [Decision(change.n, "accept") for change in undecided]
+        candidate = mask(resolved(view.diff, rest)).text
+        self.store.update(
+            stored,
+            state="in_review",
+            base=text,
+            base_sha256=self._writer.read().sha256,
+            candidate=candidate,
+            decisions=(),
+            ours=(),
+            result=(),
+            rebased=False,
+            result_sha256="",
+            counts=counted(difference(text, candidate).changes),
+        )
+        self._views.forget(stored.id)
 
     def settle_unchanged(
         self, run: str, inputs: Sequence[Input], text: str, *, when: datetime

@@ -40,6 +40,10 @@ class Views:
         """Remember what was shown last of this proposal."""
         self._seen[view.stored.id] = view
 
+    def forget(self, proposal_id: str) -> None:
+        """What was shown last of this proposal counts no more: its base is a new one."""
+        self._seen.pop(proposal_id, None)
+
     def look(self, stored: Stored) -> View:
         """`stored` moved onto the file now; a closed one as it was."""
         now = self._writer.read()

@@ -50,13 +50,26 @@ def test_a_mixture_is_written_and_each_section_gets_its_fate(tmp_path: Path) -> 
 def test_what_is_undecided_stays_waiting_and_holds_the_watermark(tmp_path: Path) -> None:
     desk, run = proposed(tmp_path)
     applied = desk.review.apply(run, [Decision(1, "accept")], when=LATER)
-    assert applied.left_waiting == 1
+    assert (applied.left_waiting, applied.state) == (1, "in_review")
     assert desk.fates() == ["merged", "waiting"]
     assert desk.watermark < START
-    desk.model.replies = [f"{BASE}{ONE}\n{TWO}"]
-    again = asyncio.run(desk.run(LATER + timedelta(hours=1)))
-    assert TWO in desk.model.asked
-    assert again.state == "proposed"
+    shown = desk.review.show(run)
+    assert [c.after for c in shown.changes] == [(TWO,)]
+    assert shown.decisions == ()
+    done = desk.review.apply(run, accept_all(shown.changes), when=LATER)
+    assert (done.version, done.state) == (applied.version + 1, "applied")
+    assert desk.memory.rstrip() == NEW.rstrip()
+    assert desk.fates() == ["merged", "merged"]
+
+
+def test_a_loss_that_is_undecided_stays_waiting_too(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path, answer=f"# Memory\n\n- Bo is the designer of the studio\n{ONE}")
+    changes = desk.review.show(run).changes
+    kept = next(c for c in changes if c.kind == "added")
+    desk.review.apply(run, [Decision(kept.n, "accept")], when=LATER)
+    rest = desk.review.show(run).changes
+    assert [(c.kind, c.before) for c in rest] == [("dropped", ("- The office closes at 18:00",))]
+    assert "The office closes" in desk.memory
 
 
 def test_a_refused_claim_is_told_to_the_model_and_filtered_when_it_comes_back(

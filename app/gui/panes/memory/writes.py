@@ -245,8 +245,8 @@ def written_words(done: Applied) -> str:
         plural(done.dropped, "{n} line gone", "{n} lines gone") if done.dropped else "",
         plural(
             done.left_waiting,
-            "{n} undecided change comes again with the next run",
-            "{n} undecided changes come again with the next run",
+            "{n} undecided change stays waiting",
+            "{n} undecided changes stay waiting",
         )
         if done.left_waiting
         else "",
