@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -35,6 +36,8 @@ async def measure(runs: int, seed: int) -> dict[str, object]:
                     found = await yard.kill()
                     done += 1
                     wrong += [f"run {done}: {sentence}" for sentence in found]
+                    for sentence in found:
+                        print(f"run {done}: {sentence}", file=sys.stderr, flush=True)
                 killed_after.update(yard.moments)
                 acknowledged.update(str(note["kind"]) for note in yard.acknowledged())
     return {
