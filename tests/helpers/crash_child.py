@@ -27,6 +27,7 @@ from app.engine.config import (
 )
 from app.engine.context.tokenizer import load_o200k
 from app.engine.engine import Engine
+from app.engine.errors import UserError
 from app.engine.llm.configured import ConfiguredEndpoint
 from app.engine.llm.keys import Keys
 from app.engine.llm.openai_endpoint import warm_up
@@ -113,7 +114,10 @@ class Worker:
             proposal = await self._engine.ask.proposal(info.id)
             kept = [change for change in proposal.changes if change.kind != "dropped"]
             decisions = [Decision(change.n, "accept") for change in kept]
-            applied = await self._engine.do.apply(info.id, decisions)
+            try:
+                applied = await self._engine.do.apply(info.id, decisions)
+            except UserError:  # nothing to accept in it, or a job was quicker
+                continue
             lines = [line for change in kept for line in change.after]
             self.note("applied", version=applied.version, lines=lines)
 
