@@ -51,7 +51,7 @@ class Tour(Driver):
     async def first_start(self) -> None:
         await self.picture("first-start")
         waiting = await self.engine.ask.proposals(waiting=True)
-        await self.go("memory", proposal=waiting[0].id)
+        await self.review(waiting[0].id)
         await self.picture("review")
 
     async def chat(self) -> None:
@@ -94,8 +94,19 @@ class Tour(Driver):
         if not known:
             raise TourFailed("The consolidation made no proposal.")
         self.proposal = known.pop()
-        await self.go("memory", proposal=self.proposal)
+        await self.review(self.proposal)
         await self.picture("proposal")
+
+    async def review(self, proposal_id: str) -> None:
+        """Open a proposal and wait until it is the one that is shown."""
+        await self.go("memory", proposal=proposal_id)
+        pane: Any = self.window.pane("memory")
+        await self.until(
+            lambda: (
+                pane.review.proposal is not None and pane.review.proposal.info.id == proposal_id
+            ),
+            "the proposal in its place",
+        )
 
     async def decide(self) -> None:
         proposal = await self.engine.ask.proposal(self.proposal)
