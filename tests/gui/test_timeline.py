@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.engine.errors import SessionNotFound
 from app.engine.events import Bus, TurnEvent
 from app.engine.records import SessionInfo, TranscriptItem
+from app.gui.look.type import font
 from app.gui.panes.timeline.blocks import build, model_view
 from app.gui.panes.timeline.pane import TimelinePane
 from app.gui.panes.timeline.scale import build_scale
@@ -224,6 +225,20 @@ def test_every_entry_is_said_in_one_sentence(pane: TimelinePane, qloop, until) -
     assert "Call of shell, ls -l, 3 lines" in spoken[5]
     assert "26.9k to 8,400" in spoken[4]
     assert "could not be read" in spoken[7]
+
+
+def test_a_flush_line_says_each_thing_once_and_keeps_its_time(
+    pane: TimelinePane, qloop, until
+) -> None:
+    empty = said(3, "flush", text="Nothing was worth keeping.")
+    shown = words(build([empty])[0], NOW.date())
+    assert shown.title == "Flush: nothing was worth keeping"
+    assert "worth" not in shown.words
+    laid = pane.page.sheet.ink.lay(build([conversation()[8]])[0], 600, False)
+    link = next(hot for hot in laid.hots if hot.name == "Show the day")
+    title = QFontMetricsF(font("small", 500)).horizontalAdvance(laid.shown.title)
+    time = QFontMetricsF(font("small", tabular=True)).horizontalAdvance(laid.shown.words)
+    assert link.box.left() >= 22 + title + 8 + time + 8
 
 
 def test_prompts_tools_and_errors_are_walked_by_their_keys(

@@ -51,3 +51,12 @@ def test_a_point_finds_its_place_in_the_text(qapp: object) -> None:
         prose.y_of(len("first line\n") + 2)
         == prose.paras[1].y + prose.paras[1].layout.lineAt(0).y()
     )
+
+
+def test_prose_that_is_cut_lays_out_no_line_more_than_it_shows() -> None:
+    prose = lay("word " * 400, font("read"), 200, 21, most_lines=3)
+    assert prose.cut
+    assert [para.layout.lineCount() for para in prose.paras] == [3]
+    whole = lay("one\n\ntwo", font("read"), 200, 21, most_lines=3)
+    assert not whole.cut
+    assert [para.layout.lineCount() for para in whole.paras] == [1, 1, 1]

@@ -153,21 +153,20 @@ def lay(
         layout.setTextOption(option)
         layout.setCacheEnabled(True)
         layout.setFormats(_formats(spans, at, size, used))
-        height = 0.0
+        height, laid = 0.0, 0
         layout.beginLayout()
-        while True:
+        while out.lines < most_lines:  # a line that was created is painted: none is too many
             line = layout.createLine()
             if not line.isValid():
                 break
-            if out.lines >= most_lines:
-                out.cut = True
-                break
-            line.setLineWidth(width)
+            line.setLineWidth(width)  # only now it has a length
+            laid = line.textStart() + line.textLength()
             line.setPosition(QPointF(0, height + base - line.ascent()))
             out.broad = max(out.broad, line.naturalTextWidth())
             height += step
             out.lines += 1
         layout.endLayout()
+        out.cut = out.cut or laid < size
         if height:
             out.paras.append(_Para(layout, y, at, size, height))
         y += height

@@ -142,15 +142,14 @@ class Inker:
             out.hots.append(Hot(QRectF(0, 0, out.width, out.head), shown.act, shown.spoken, "head"))
         if not shown.link:
             return
-        used = QFontMetricsF(font("small", 500))
-        wide = used.horizontalAdvance(shown.link)
+        wide = _wide(shown.link, font("small", 500))
         x = 0.0
         if block.form == "rule":
-            x = 45 + QFontMetricsF(font("small", 600)).horizontalAdvance(shown.title) + 10
+            x = 45 + _wide(shown.title, font("small", 600)) + 10
         elif block.form == "line":
-            x = 22 + QFontMetricsF(font("small", 500)).horizontalAdvance(shown.title) + 8
-            if shown.words:
-                x += used.horizontalAdvance(shown.words) + 12
+            x = 22 + _wide(shown.title, font("small", 500)) + 8
+            if shown.words:  # in the digits it is painted with
+                x += _wide(shown.words, font("small", tabular=True)) + 14
         x = min(x, max(out.width - wide, 0))
         out.hots.append(Hot(QRectF(x, 0, wide, out.head), shown.act, shown.link))
 

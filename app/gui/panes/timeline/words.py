@@ -234,15 +234,21 @@ def summary_head(item: TranscriptItem) -> str:
     return plural(covered, "{n} message", "{n} messages")
 
 
+def _said_once(reason: str) -> str:
+    """Why a flush wrote nothing, as its title: the log's own sentence, once."""
+    return tr("Flush: {why}", why=reason[:1].lower() + reason[1:].rstrip("."))
+
+
 def _flush(item: TranscriptItem) -> Shown:
     bullets = int(item.detail.get("bullets") or 0)
     name = item.target.rpartition("/")[2].removesuffix(".md")
+    said = _line(item.text, 120)
     if not item.target:
-        title = tr("Flush: nothing worth keeping")
+        title, said = _said_once(said) if said else tr("Flush: nothing worth keeping"), ""
     else:
         title = plural(bullets, "Flush: {n} line in {day}", "Flush: {n} lines in {day}", day=name)
     link = tr("Show the day") if item.target else ""
-    said = sentence([clock(item.when), _line(item.text, 120)])
+    said = sentence([clock(item.when), said])
     return Shown(
         title=title,
         words=said,
