@@ -282,7 +282,7 @@ class Commands:
 
     async def reindex(self, *, rebuild: bool = False, initiator: object | None = None) -> str:
         """Queue a pass over the workspace; with `rebuild` a new index beside the old one."""
-        return self._enqueue("reindex", self._rooms.run_reindex, {"rebuild": rebuild})
+        return self._enqueue("reindex", self._rooms.upkeep.reindex, {"rebuild": rebuild})
 
     def _enqueue(self, kind: str, run: Runner, payload: dict[str, object]) -> str:
         self._may_write()

@@ -132,7 +132,7 @@ class Engine:
         await rooms.index.open()
         if not rooms.read_only:
             rooms.queue.register("consolidate", rooms.run_consolidation)
-            rooms.queue.register("reindex", rooms.run_reindex)
+            rooms.queue.register("reindex", rooms.upkeep.reindex)
             await rooms.queue.start()
             rooms.scheduler.start()
         self._background = asyncio.create_task(self._catch_up(watch))

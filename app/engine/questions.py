@@ -80,7 +80,7 @@ class Questions:
             reviews=len(reviews),
             index=rooms.index.state,
             read_only=rooms.read_only,
-            curator="llm" if rooms.curates_with_model() else "extractive",
+            curator="llm" if rooms.upkeep.curates_with_model() else "extractive",
         )
 
     async def model(self) -> ModelStatus:

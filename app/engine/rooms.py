@@ -27,19 +27,14 @@ from app.engine.context.tokenizer import Tiktoken
 from app.engine.context.tokens import Counter
 from app.engine.errors import UserError
 from app.engine.events import Bus
-from app.engine.jobs import JobContext, JobQueue, Skipped
+from app.engine.jobs import JobContext, JobQueue
 from app.engine.llm.endpoint import Endpoint
 from app.engine.llm.retired import Retired
 from app.engine.llm.roles import Endpoints
 from app.engine.memory.apply import Review
 from app.engine.memory.base import BaseMemory
 from app.engine.memory.consolidation import MemoryConsolidator
-from app.engine.memory.curators import (
-    ExtractiveCurator,
-    FlushCurator,
-    LlmCurator,
-    extractive_consolidation,
-)
+from app.engine.memory.curators import extractive_consolidation
 from app.engine.memory.flush import MemoryFlushManager
 from app.engine.memory.gate import Gate
 from app.engine.memory.journal import DiskJournal, RunLog
@@ -52,6 +47,7 @@ from app.engine.search.index import MemoryIndex
 from app.engine.session import pages
 from app.engine.session.evicted import bring_back
 from app.engine.session.store import SessionStore
+from app.engine.upkeep import Upkeep
 from app.engine.workspace.evictions import Evictions
 from app.engine.workspace.history import History
 from app.engine.workspace.layout import Layout
@@ -109,6 +105,9 @@ class Rooms:
         self.queue = JobQueue(bus, DiskJournal(layout), limit=config.maintenance.queue_limit)
         self.gate = Gate(layout, clock=clock)
         self._more_tools = tuple(tools)
+        self.upkeep = Upkeep(
+            lambda: self.config, endpoints, self.counter, self.runs, self.index, bus, clock
+        )
         self.parts = self._parts()
         self.flusher = self._flusher()
 
@@ -145,7 +144,7 @@ class Rooms:
             states=self.states,
             config=lambda: self.config,
             consolidate=self.run_consolidation,
-            reindex=self.run_reindex,
+            reindex=self.upkeep.reindex,
             index=self.index.update,
             sessions_changed=self.store.list,
             opened=lambda: frozenset(self.live),
@@ -209,7 +208,7 @@ class Rooms:
             jobs=self.queue,
             gate=self.gate,
             open_session=self.session,
-            curator=self.curator,
+            curator=self.upkeep.curator,
             config=lambda: self.config.memory,
             enabled=self.remembers,
             index=self.index.update,
@@ -224,55 +223,12 @@ class Rooms:
         switches = self.config.agent
         return switches.memory_hooks and switches.strategy == "background" and not self.read_only
 
-    def curates_with_model(self) -> bool:
-        """Whether a model does the memory work: chosen, configured, and fit for it."""
-        if self.config.memory.curator != "llm":
-            return False
-        try:
-            endpoint = self.endpoints.role("memory", self.config.memory.model)
-        except UserError:
-            return False
-        return endpoint.fit_for_memory
-
-    def curator(self) -> FlushCurator:
-        """Who picks facts now."""
-        if not self.curates_with_model():
-            return ExtractiveCurator()
-        endpoint = self.endpoints.role("memory", self.config.memory.model)
-        return LlmCurator(endpoint, count=self.counter.text, record=self.runs.record_call)
-
     async def _after_flush(self) -> None:
         await self.scheduler.request_consolidation()
 
     async def run_consolidation(self, job: JobContext) -> str:
         """The runner of consolidation jobs."""
-        self.consolidator.config = self.config.memory
-        endpoint = self.endpoints.role("memory", self.config.memory.model)
-        self.consolidator.endpoint = endpoint if self.curates_with_model() else None
-        manual = bool(job.payload.get("manual"))
-        outcome = await self.consolidator.consolidate(self.clock(), manual=manual)
-        job.target = outcome.run  # also of a failed run: its model calls are kept under it
-        match outcome.state:
-            case "proposed":
-                return "A proposal waits for your review."
-            case "applied":
-                return f"Applied by policy, as version {outcome.version}."
-            case "failed":
-                raise UserError(outcome.reason, outcome.remedy)
-            case _:
-                raise Skipped(outcome.reason)
-
-    async def run_reindex(self, job: JobContext) -> str:
-        """The runner of index jobs."""
-        rebuild = bool(job.payload.get("rebuild"))
-
-        def progress(done: int, total: int) -> None:
-            job.progress(done, total, f"{done} of {total} files")
-            self.bus.changed("index")
-
-        done = await self.index.index_all_from_workspace(progress, rebuild=rebuild)
-        self.bus.changed("index")
-        return f"{done.files} files, {done.changed} changed, in {done.seconds:.1f} s."
+        return await self.upkeep.consolidate(self.consolidator, job)
 
     # ------------------------------------------------------------------ flush sites
 
@@ -378,12 +334,8 @@ class Rooms:
         ids = [item.id for item in found]
         begin = ids.index(first) if first in ids else 0
         end = ids.index(last) + 1 if last in ids else len(ids)
-        roles = {"user": "user", "assistant": "assistant", "tool": "tool"}
-        return [
-            Entry(item.id, roles[item.kind], item.result or item.text)
-            for item in found[begin:end]
-            if item.kind in roles
-        ]
+        said = [item for item in found[begin:end] if item.kind in ("user", "assistant", "tool")]
+        return [Entry(item.id, item.kind, item.result or item.text) for item in said]
 
     # ------------------------------------------------------------------ search, tasks
 
