@@ -6,6 +6,7 @@ The demo workspace is built once and copied for each test; nothing here needs a 
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -227,12 +228,107 @@ def test_what_is_left_undecided_stays_waiting(
             await settle(pane)
             assert "- The pump runs 6 minutes at 06:30" in memory(folder)
             assert pane.mode == "file"
-            assert "6 undecided changes come again" in pane.undo_bar.accessibleName()
             states = [
                 line.state
-                for line in (await engine.ask.day("memory/2026-11-18.md")).sections[0].lines
+                for section in (await engine.ask.day("memory/2026-11-27.md")).sections
+                for line in section.lines
             ]
             assert "waiting" in states
+            assert "6 undecided changes stay waiting" in pane.undo_bar.accessibleName()
+            assert pane.acts.primary.text() == "Review 6 changes"
+            assert len(pane.waiting()) == 1
+            await reviewing(pane)
+            assert len(changes(pane)) == 6
+            assert pane.review.deciding.decided() == 0
+            assert pane.head.title.text() == "Review"
+            assert pane.notices.isHidden()  # nothing moved: the rest stands on what was written
+            assert pane.acts.apply.text() == "Apply"
+            for _ in range(6):
+                run(pane, "reject")
+            run(pane, "apply")
+            await settle(pane)
+            assert pane.acts.primary.text() == "Consolidate now"
+            assert pane.waiting() == []
+
+    qloop.run_until_complete(main())
+
+
+def test_when_another_gives_way_to_what_is_applied_nothing_waits(
+    qloop: asyncio.AbstractEventLoop, folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(folder, qtbot) as (pane, engine, _):
+            other = copied(folder, (await engine.ask.proposals(waiting=True))[0].id)
+            await pane.refresh()
+            assert len(pane.waiting()) == 2
+            pane.start_review(next(one.id for one in pane.waiting() if one.id != other))
+            await settle(pane)
+            run(pane, "reject")
+            for _ in range(6):
+                run(pane, "accept")
+            await settle(pane)
+            run(pane, "apply")
+            await settle(pane)
+            states = {one.id: one.state for one in await engine.ask.proposals()}
+            assert sorted(states.values()) == ["partly_applied", "superseded"]
+            assert pane.waiting() == []
+            assert pane.acts.primary.text() == "Consolidate now"
+            assert not pane.scrubber.line._waiting
+
+    qloop.run_until_complete(main())
+
+
+def copied(folder: Path, proposal_id: str) -> str:
+    """The id of a second proposal, of the same sections, that nobody has opened."""
+    place = next(folder.rglob(f"{proposal_id}.json"))
+    other = f"{proposal_id}b"
+    data = json.loads(place.read_text("utf-8"))
+    data |= {"id": other, "state": "proposed"}
+    place.with_name(f"{other}.json").write_text(json.dumps(data), "utf-8")
+    return other
+
+
+def test_the_chain_is_that_of_the_chosen_line(
+    qloop: asyncio.AbstractEventLoop, folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(folder, qtbot) as (pane, _, _):
+            pane.file.lines.setFocus()
+            await settle(pane)
+            assert pane.file.why.isHidden()  # nothing opens unasked
+            assert pane.file.chosen_line() == 5  # the first line that says something
+            await pane.open(Target("memory", find="苗床", line=20))
+            await settle(pane)
+            assert pane.file.why.title.text() == "Line 20"
+            pane.file.find_bar.field.setText("mara")
+            await settle(pane)
+            assert pane.file.why.title.text() == "Line 5"
+            pane.file.walk(1)
+            await settle(pane)
+            assert pane.file.why.title.text() == "Line 6"
+
+    qloop.run_until_complete(main())
+
+
+def test_the_bar_after_an_act_covers_no_line_and_no_handle(
+    qloop: asyncio.AbstractEventLoop, folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(folder, qtbot, (900, 420)) as (pane, _, _):
+            lines = pane.file.lines
+            pane.file.go_to(21)
+            await settle(pane)
+            pane.undo_bar.show_act("Written")
+            QApplication.processEvents()
+            bar = pane.undo_bar.mapTo(pane, pane.undo_bar.rect().topLeft()).y()
+            below = lines.visualRect(lines.currentIndex()).bottomLeft()
+            assert lines.viewport().mapTo(pane, below).y() <= bar
+            assert bar + pane.undo_bar.height() <= pane.stack.geometry().bottom()
+            pane.undo_bar.close_bar()
+            QApplication.processEvents()
+            scroll = lines.verticalScrollBar()
+            rows = lines.verticalHeader().length()
+            assert scroll.maximum() == max(rows - lines.viewport().height(), 0)
 
     qloop.run_until_complete(main())
 

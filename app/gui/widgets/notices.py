@@ -156,10 +156,17 @@ class Notices(QWidget):
         self.setVisible(bool(self._bars))
 
 
+COVERS = 42 + 2 * 16  # px of the lower edge that the bar and its margins take
+
+
 class UndoBar(QWidget):
-    """After an act: what was written, Show, Undo. A child laid over the lower edge of `over`."""
+    """After an act: what was written, Show, Undo. A child laid over the lower edge of `over`.
+
+    `room(px)`: what it covers there, 0 when it is gone, for lists to end that much later.
+    """
 
     gone = Signal()
+    room = Signal(int)
 
     def __init__(self, over: QWidget) -> None:
         super().__init__(over)
@@ -199,12 +206,14 @@ class UndoBar(QWidget):
         self.show()
         self._place()
         self.raise_()
+        self.room.emit(COVERS)
         self._timer.start(round(bar_seconds * 1_000))
 
     def close_bar(self) -> None:
         self._timer.stop()
         if self.isVisible():
             self.hide()
+            self.room.emit(0)
             self.gone.emit()
 
     def _on_time(self) -> None:

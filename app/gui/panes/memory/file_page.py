@@ -79,6 +79,7 @@ class FilePage(QWidget):
         box.addWidget(self.stack)
         self.lines.chosen.connect(self._on_chosen)
         self.lines.opened.connect(self._on_chosen)
+        self.lines.clicked.connect(self._on_clicked)
 
     # ------------------------------------------------------------------ what is shown
 
@@ -166,15 +167,32 @@ class FilePage(QWidget):
         return str(found.data) if found is not None else ""
 
     def go_to(self, line: int) -> bool:
-        """Choose a line and bring it into view, which shows its chain."""
-        found = self.lines.select(f"l{line}")
+        """Choose a line, bring it into view and show its chain, chosen before or not."""
+        found = self.lines.select(f"l{line}", quiet=True)
         if found:
             self.lines.setFocus()
+            self.line_chosen.emit(line)
         return found
 
     def _on_chosen(self, row: Row) -> None:
         if isinstance(row, LineRow) and row.number and not self.version:
             self.line_chosen.emit(row.number)
+
+    def _on_clicked(self) -> None:
+        """A click shows the chain also of the line that is chosen already."""
+        row = self.lines.current_row()
+        if self.why.isHidden() and row is not None:
+            self._on_chosen(row)
+
+    def follow_why(self) -> None:
+        """An open chain is that of the chosen line, however it was chosen."""
+        if self.why.isHidden() or self.version:
+            return
+        line = self.chosen_line()
+        if line:
+            self.line_chosen.emit(line)
+        else:
+            self.why.hide()
 
     def open_why(self) -> None:
         if self.why.isHidden():
@@ -214,6 +232,7 @@ class FilePage(QWidget):
         found = found_in(self._rows, needle)
         if found:
             self.lines.select(f"l{found[0]}", quiet=True)
+            self.follow_why()
         self._count(found)
         return len(found)
 
@@ -224,6 +243,7 @@ class FilePage(QWidget):
         now = self.chosen_line()
         at = found.index(now) if now in found else -1 if by > 0 else 0
         self.lines.select(f"l{found[(at + by) % len(found)]}", quiet=True)
+        self.follow_why()
         self._count(found)
 
     def _count(self, found: Sequence[int]) -> None:

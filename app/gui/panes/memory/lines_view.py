@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QApplication
 
 from app.gui.look.icons import paint_icon
@@ -100,6 +100,11 @@ def dressed(
     ]
 
 
+def _is_rule(row: Row) -> bool:
+    """A heading, an empty line, or what stands between lines."""
+    return not isinstance(row, LineRow) or not row.number or row.shown.blank or row.shown.level > 0
+
+
 def found_in(rows: Sequence[LineRow], needle: str) -> list[int]:
     """Numbers of the lines that hold `needle`, whatever its case."""
     wanted = needle.casefold()
@@ -138,6 +143,16 @@ class LinesView(TallList):
     def forget(self) -> None:
         self._paras.clear()
         self._steps.clear()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Focus comes to a line that says something, quietly: nothing opens unasked."""
+        if not self.currentIndex().isValid():
+            rows = self.rows_model.rows()
+            seen = max(self.rowAt(0), 0)
+            first = next((row for row in rows[seen:] if not _is_rule(row)), None)
+            if first is not None:
+                self.select(first.id, quiet=True)
+        super().focusInEvent(event)
 
     # ------------------------------------------------------------------ heights
 

@@ -82,7 +82,9 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         self.scrubber = Scrubber()
         self.body.addWidget(self.stack, 1)
         self.body.addWidget(self.scrubber)
-        self.undo_bar = UndoBar(self)
+        self.undo_bar = UndoBar(self.stack)  # above the scrubber, whose handles stay free
+        for rows in (self.file.lines, self.review.list, self.review.result, self.compare.list):
+            self.undo_bar.room.connect(rows.set_room)
 
     def _wire(self) -> None:
         self.desk.signals.changed.connect(self._on_changed)
@@ -162,6 +164,7 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
 
     async def refresh(self) -> None:
         ask = self.desk.engine.ask
+        before = (self.memory, self.infos)
         self.memory, self.versions, self.infos = await asyncio.gather(
             ask.memory(), ask.versions(), ask.proposals()
         )
@@ -175,6 +178,8 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         self.queue.show_infos(self.infos, self.desk.now())
         if self.mode == "file":
             self._show_file()
+            if before != (self.memory, self.infos):
+                self.file.follow_why()
         elif self.mode == "review" and self.review.proposal is not None and not self.applying:
             await self._follow_review(self.review.proposal.info.id)
         self._say_problem()
@@ -284,30 +289,6 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
             parts.append(tr("version {n}, {day}", n=number(latest.number), day=day))
         parts.append(plural(lines, "{n} line", "{n} lines"))
         return tr("Memory"), sentence(parts)
-
-    def _settle_main(self) -> None:
-        main = self.acts.primary
-        waiting = self.waiting()
-        running = self.job is not None and self.job.state in ("running", "waiting")
-        main.set_running(running and not waiting)
-        main.set_icon("git-pull-request-arrow" if waiting else "wand-sparkles")
-        main.set_key("")
-        if waiting:
-            words = plural(waiting[0].changes, "Review {n} change", "Review {n} changes")
-            reason = ""
-        elif running:
-            words, reason = self._job_words(), tr("A consolidation is under way.")
-        else:
-            words, reason = tr("Consolidate now"), ""
-        main.setText(words)
-        main.set_off(reason)
-
-    def _job_words(self) -> str:
-        job = self.job
-        if job is not None and job.total > 1:
-            n, whole = number(job.done), number(job.total)
-            return tr("Consolidating, {n} of {all}", n=n, all=whole)
-        return tr("Consolidating")
 
     # ------------------------------------------------------------------ the file
 

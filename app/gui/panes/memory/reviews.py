@@ -11,7 +11,7 @@ from typing import Any
 
 from app.engine.errors import Unreadable
 from app.engine.records import Change, JobInfo, Preview, Proposal, ProposalInfo, Source
-from app.gui.look.text import plural, tr
+from app.gui.look.text import number, plural, tr
 from app.gui.panes.memory.change_rows import Marks, pairs
 from app.gui.panes.memory.deciding import Verdict
 from app.gui.panes.memory.queue_page import is_open
@@ -241,6 +241,30 @@ class Reviews:
             return
         self.notices.drop("run")
         self.tasks.latest("consolidate", self.consolidate())
+
+    def _settle_main(self: Any) -> None:
+        main = self.acts.primary
+        waiting = self.waiting()
+        running = self.job is not None and self.job.state in ("running", "waiting")
+        main.set_running(running and not waiting)
+        main.set_icon("git-pull-request-arrow" if waiting else "wand-sparkles")
+        main.set_key("")
+        if waiting:
+            words = plural(waiting[0].changes, "Review {n} change", "Review {n} changes")
+            reason = ""
+        elif running:
+            words, reason = self._job_words(), tr("A consolidation is under way.")
+        else:
+            words, reason = tr("Consolidate now"), ""
+        main.setText(words)
+        main.set_off(reason)
+
+    def _job_words(self: Any) -> str:
+        job = self.job
+        if job is not None and job.total > 1:
+            n, whole = number(job.done), number(job.total)
+            return tr("Consolidating, {n} of {all}", n=n, all=whole)
+        return tr("Consolidating")
 
     async def look_at_jobs(self: Any) -> None:
         """The newest consolidation: its progress, and why it failed."""

@@ -54,6 +54,7 @@ class TallList(RowList):
 
     def __init__(self, name: str, *, several: bool = False, ground: str = "canvas") -> None:
         self._measured = 0
+        self._room = 0
         super().__init__(name, margin=0, several=several, ground=ground)
         self._tall = TallDelegate(self)
         self.setItemDelegate(self._tall)
@@ -95,6 +96,35 @@ class TallList(RowList):
             index = self.rows_model.index(top)
             self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtTop)
         self.viewport().update()
+
+    def set_room(self, px: int) -> None:
+        """Keep `px` of the lower edge free for a bar: the last row can be scrolled above it, and
+        the current one is."""
+        if px == self._room:
+            return
+        self._room = px
+        self.updateGeometries()
+        current = self.currentIndex()
+        if px and current.isValid() and self.viewport().rect().intersects(self.visualRect(current)):
+            self.scrollTo(current)
+
+    def scrollTo(
+        self,
+        index: QModelIndex | QPersistentModelIndex,
+        hint: QAbstractItemView.ScrollHint = QAbstractItemView.ScrollHint.EnsureVisible,
+    ) -> None:
+        super().scrollTo(index, hint)
+        under = self.visualRect(index).bottom() - (self.viewport().height() - self._room)
+        if self._room and under > 0:
+            bar = self.verticalScrollBar()
+            bar.setValue(bar.value() + under)
+
+    def updateGeometries(self) -> None:
+        super().updateGeometries()
+        if self._room:
+            whole = self.verticalHeader().length() + self._room
+            bar = self.verticalScrollBar()
+            bar.setMaximum(max(bar.maximum(), whole - self.viewport().height()))
 
     def _size_heads(self) -> None:
         if hasattr(self, "_tall"):
