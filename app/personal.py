@@ -17,7 +17,8 @@ from app import places
 from app.gui.bridge.person import ModelSeen, PersonValues, ServerSeen
 
 if TYPE_CHECKING:
-    from app.engine.config import Config, EngineConfig
+    from app.engine.config import EngineConfig
+    from app.engine.config_form import Config
     from app.engine.llm.keys import Keys
     from app.engine.llm.probe import ServerFacts
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from app.engine.config import Config, one_of, setting, yes_no
+from app.engine.config_form import Config, one_of, setting, yes_no
 from app.engine.errors import ConfigError, StorageError
 from app.engine.llm.roles import EndpointSettings, RoleSettings
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from app.engine.config import Config, EngineConfig, FlushTrigger
+from app.engine.config import EngineConfig, FlushTrigger
+from app.engine.config_form import Config
 from app.engine.errors import StorageError
 from app.engine.events import Bus
 from app.engine.llm.keys import Keys

@@ -13,7 +13,6 @@ import tomlkit
 from app.engine.config import (
     PRESETS,
     CompactionConfig,
-    Config,
     EngineConfig,
     FlushTrigger,
     InjectionConfig,
@@ -23,6 +22,7 @@ from app.engine.config import (
     ToolResultEvictionConfig,
     TruncateArgsConfig,
 )
+from app.engine.config_form import Config
 from app.engine.errors import ConfigError
 
 

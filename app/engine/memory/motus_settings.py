@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.engine.config import PRESETS, CompactionConfig, Config, setting, share, text_or_none
+from app.engine.config import PRESETS, CompactionConfig
+from app.engine.config_form import Config, setting, share, text_or_none
 
 RESULT_TOKENS = 50_000
 RESULT_NOTE = "\n… [the rest of this result was cut]"

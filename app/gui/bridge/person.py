@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.engine.config import Config, EngineConfig
+from app.engine.config import EngineConfig
+from app.engine.config_form import Config
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from app.engine.config import Config
+from app.engine.config_form import Config
 from app.engine.errors import ConfigError, UserError
 from app.gui.look.text import tr
 from app.gui.look.theme import theme

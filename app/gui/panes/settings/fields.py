@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.engine.config import Config, EngineConfig, callable_or_none, share
+from app.engine.config import EngineConfig
+from app.engine.config_form import Config, callable_or_none, share
 from app.gui.look.text import tr
 
 Path = tuple[str, ...]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from app.engine.config import Config, FlushTrigger
+from app.engine.config import FlushTrigger
+from app.engine.config_form import Config
 from app.gui.look.text import locale, number, plural, tr
 from app.gui.panes.settings.fields import Spec, field_at, word_of
 
