@@ -162,7 +162,7 @@ def test_calls_that_end_with_stop_are_executed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("reset", [False, True])
 def test_a_call_that_was_cut_is_not_executed(tmp_path: Path, reset: bool) -> None:
     async def main() -> None:
-        half = chunk({"tool_calls": [call("execute", '{"a": 1, "b', id="c1")]})
+        half = chunk({"tool_calls": [call("execute", '{"a": 1, "b', id="call-half")]})
         execute, seen = recorder()
         scripts = [Reply(events=[half], done=False, cut=reset)]
         async with engine_on(tmp_path, *scripts, config=config(), tools=[execute]) as desk:

@@ -346,3 +346,11 @@ def test_search_diff_and_reading_agree_on_the_lines_of_memory(tmp_path: Path) ->
     assert got == "3|- Pelican sleeps here"
     (change,) = changes(text, text.replace("- Pelican sleeps here\n", ""))
     assert change.base_line == 3
+
+
+def test_a_field_that_is_named_extra_is_kept_as_any_unknown_one() -> None:
+    line = b'{"type":"message","id":"m","seq":1,"role":"USER","content":"x","extra":{"a":1}}'
+    entry = decode(line)
+    assert isinstance(entry, e.Entry)
+    assert entry.extra == {"extra": {"a": 1}}
+    assert json.loads(encode(entry))["extra"] == {"a": 1}
