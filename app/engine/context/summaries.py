@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
+from app.engine.context.non_answers import is_error_page, is_refusal, split_reasoning
 from app.engine.records import Message
 from app.engine.session.fold import SUMMARY_NAME
 from app.engine.session.outgoing import outgoing
@@ -179,41 +180,30 @@ def cut(text: str, limit: int) -> str:
 
 # ---------------------------------------------------------------------------- the answer
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_REFUSAL = re.compile(
-    r"(?:i['’]?m (?:very )?sorry\b|sorry,|i (?:can(?:no|['’])t|am (?:unable|not able) to|won['’]t)|"
-    r"i['’]m (?:unable|not able) to|unfortunately, i can|as an ai\b|很?抱歉|对不起|我(?:无法|不能)|"
-    r"作为(?:一个|一名)?(?:ai|人工智能))",
-    re.IGNORECASE,
-)
-_ERROR = re.compile(
-    r"(?:<!doctype html|<html\b|error generating summary|(?:internal server )?error\s*[:：]|"
-    r"an error (?:has )?occurred|traceback \(most recent call last\)|\d{3} (?:bad gateway|"
-    r"internal server error|service unavailable|gateway time-?out)|"
+_REPORT = re.compile(
+    r"(?:error generating summary|an error (?:has )?occurred|"
     r"[{\[]\s*\"(?:error|detail|errors|status)\"\s*:)",
     re.IGNORECASE,
 )
 _SHORT = 800  # a real summary may begin with an apology; a refusal is short and has no heading
 
 
-def without_reasoning(text: str) -> str:
-    """The answer without thinking tags and what is in them, stripped."""
-    text = _THINKING.sub("", text)
-    head, closing, rest = text.partition("</think>")  # a template may open the tag itself
-    return (rest if closing and "\n## " not in head else text).strip()
+def said(answer: SummaryAnswer) -> str:
+    """The answer without what was only thought."""
+    return split_reasoning(answer.text)[0]
 
 
 def problem_with(answer: SummaryAnswer) -> str:
     """Why an answer is no summary, in a sentence; "" when it is one."""
-    text = without_reasoning(answer.text)
+    text = said(answer)
     if not text:
         return "The model gave an empty answer."
     if answer.finish in ("length", "max_tokens"):
         return "The answer was cut at the output limit."
     if answer.finish in ("", "content_filter", "error", "tool_calls"):
         return "The answer did not come to its end."
-    if _ERROR.match(text):
+    if is_error_page(text) or _REPORT.match(text):
         return "The answer is an error report."
-    if _REFUSAL.match(text) and len(text) < _SHORT and "## " not in text:
+    if is_refusal(text) and len(text) < _SHORT and "## " not in text:
         return "The model declined."
     return ""

@@ -21,8 +21,8 @@ from app.engine.context.summaries import (
     problem_with,
     render,
     request,
+    said,
     summary_message,
-    without_reasoning,
 )
 from app.engine.context.tokens import Counter
 from app.engine.context.units import units
@@ -135,7 +135,7 @@ class Summariser:
         problem = problem_with(answer)
         if problem:
             raise SummaryFailed(problem, "The history is kept as it is.", answer.text)
-        return without_reasoning(answer.text)
+        return said(answer)
 
     def _request(self, messages: Sequence[Message]) -> SummaryRequest:
         asked = request(

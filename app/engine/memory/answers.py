@@ -19,7 +19,7 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct
 
-from app.engine.memory.refusals import is_refusal
+from app.engine.context.non_answers import is_error_page, is_refusal, split_reasoning
 
 Problem = Literal[
     "", "empty", "truncated", "refusal", "error_page", "reasoning_trace", "not_text",
@@ -110,65 +110,6 @@ def _detail(problem: Problem, finish: str | None, reasoning: str) -> str:
     if problem == "truncated" and finish == "length":
         return "The model's answer was cut at its length limit."
     return SENTENCES.get(problem, "")
-
-
-# ---------------------------------------------------------------------------- thinking
-
-_TAGS = r"(?:think|thinking|thought|reasoning|seed:think)"
-_OPEN = re.compile(rf"(?:^|\n)[ \t]*(?:<{_TAGS}>|◁think▷)", re.IGNORECASE)
-_CLOSE = re.compile(rf"(?:</{_TAGS}>|◁/think▷)", re.IGNORECASE)
-_ORPHAN = re.compile(
-    rf"(?:^|\n)[ \t]*(?:</{_TAGS}>|◁/think▷)|(?:</{_TAGS}>)[ \t]*\n", re.IGNORECASE
-)
-_CHANNEL = re.compile(r"<\|channel\|>(\w+)(?:<\|[^|>]*\|>)*<\|message\|>")
-
-
-def split_reasoning(text: str) -> tuple[str, str]:
-    """(what was said, what was thought). A trace never closed is thought to its end.
-
-    Tags count where they begin a line, so that a sentence about such tags stays a sentence. A
-    closing tag without an opening one (templates that write the opening tag themselves) makes
-    thought of all that stands before it.
-    """
-    if _CHANNEL.search(text):
-        return _channels(text)
-    said: list[str] = []
-    thought: list[str] = []
-    rest = text
-    first = True
-    while True:
-        begin = _OPEN.search(rest)
-        orphan = _ORPHAN.search(rest) if first else None
-        if orphan and (begin is None or orphan.start() < begin.start()):
-            thought.append(_CLOSE.sub("", rest[: orphan.end()]))
-            rest = rest[orphan.end() :]
-            first = False
-            continue
-        if begin is None:
-            said.append(rest)
-            break
-        first = False
-        said.append(rest[: begin.start()])
-        end = _CLOSE.search(rest, begin.end())
-        if end is None:
-            thought.append(rest[begin.end() :] or "…")
-            break
-        thought.append(rest[begin.end() : end.start()])
-        rest = rest[end.end() :]
-    return "\n".join(part for part in said if part.strip()).strip(), "".join(thought)
-
-
-def _channels(text: str) -> tuple[str, str]:
-    """The channel form of some open models: only the `final` channel is said."""
-    marks = list(_CHANNEL.finditer(text))
-    said: list[str] = [text[: marks[0].start()]]
-    thought: list[str] = []
-    for mark, after in zip(marks, [*marks[1:], None], strict=True):
-        body = text[mark.end() : after.start() if after else len(text)]
-        body = re.sub(r"<\|[^|>]*\|>(?:assistant)?", "", body)
-        (said if mark.group(1) == "final" else thought).append(body)
-    said[0] = re.sub(r"<\|[^|>]*\|>(?:assistant)?", "", said[0])
-    return "\n".join(said).strip(), "\n".join(thought)
 
 
 # ---------------------------------------------------------------------------- fences
@@ -298,26 +239,3 @@ def _without_sentinel(text: str, flags: set[str]) -> str:
         return text
     flags.add("sentinel")
     return "\n".join(kept).strip()
-
-
-# ---------------------------------------------------------------------------- error pages
-
-_MARKUP = re.compile(r"^\s*(?:<!doctype\s+html|<html[\s>]|<\?xml\b|<head>|<title>)", re.IGNORECASE)
-_HTTP = re.compile(
-    r"^(?:HTTP/\d(?:\.\d)?\s+[45]\d\d\b|(?:error\s+)?[45]\d\d\s+(?:bad|not|internal|service|gateway|"
-    r"forbidden|unauthorized|too|request|payment|conflict|unprocessable)\b|"
-    r"error code:?\s*[45]?\d+\b|(?:bad gateway|internal server error|service unavailable|"
-    r"gateway time-?out|too many requests|upstream connect error|no healthy upstream)\W*$|"
-    r"traceback \(most recent call last\)|(?:api|server|connection|runtime|value)?\s?error:\s)",
-    re.IGNORECASE,
-)
-_HTTP_ZH = re.compile(r"^(?:服务器内部错误|请求失败|请求过于频繁|接口错误|错误[:：]|错误代码)")
-
-
-def is_error_page(text: str) -> bool:
-    """Whether the text is a server's error and no answer: HTML, a status line, an error report.
-
-    Only its beginning counts; a bullet that speaks of an error page is a bullet.
-    """
-    head = text.lstrip()
-    return bool(_MARKUP.match(head) or _HTTP.match(head) or _HTTP_ZH.match(head))
