@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.engine.config import Config, at_least, setting, text_or_none, yes_no
+from app.engine.config_form import Config, at_least, setting, text_or_none, yes_no
 from app.engine.errors import ConfigError
 from app.engine.llm.endpoint import Endpoint
 
@@ -61,6 +61,17 @@ class Endpoints:
         self._embedded = embedded
         self._made: dict[str, Endpoint] = {}
         self._given: set[str] = set()
+
+    @classmethod
+    def only(cls, endpoint: Endpoint) -> Endpoints:
+        """One ready endpoint for every role: what a program that embeds the engine needs."""
+
+        def none(*_asked: object) -> Endpoint:
+            raise ConfigError("Only one model is configured here.")
+
+        made = cls({}, RoleSettings(chat="own"), none, none)
+        made.use("own", endpoint)
+        return made
 
     def resolve(self, name: str) -> Endpoint:
         """The endpoint of a name. Raises `ConfigError` naming what is configured."""
