@@ -29,11 +29,12 @@ from app.engine.records import (
     TranscriptItem,
 )
 from app.gui.look.type import font
+from app.gui.panes.search.around import PageLine
 from app.gui.panes.search.filters import Filter, Known, completions, joined, split
 from app.gui.panes.search.marked import lay_out
 from app.gui.panes.search.model import Found, Head, HitModel, by_layer, shown
+from app.gui.panes.search.page import PageModel, PageView, marks
 from app.gui.panes.search.pane import SearchPane
-from app.gui.panes.search.preview import PageModel, marks
 from app.gui.widgets.pane import Target
 from tests.gui.conftest import NOW
 
@@ -452,6 +453,24 @@ def test_the_preview_shows_the_place_with_marks_and_ways(qtbot, qloop, until, pa
     assert pane.went == [Target("timeline", session_id="s-1", entry_id="e1")]
     qtbot.keyClicks(pane.preview.field, "stop")
     assert pane.preview.field.text().endswith("stop")
+
+
+def test_the_hit_stays_in_sight_while_the_parts_find_their_size(qtbot):
+    view = PageView()
+    qtbot.addWidget(view)
+    view.resize(360, 700)
+    view.show()
+    lines = tuple(PageLine(str(n), f"line {n} of the upload") for n in range(1, 40))
+    view.model_.show(lines, 37, ["upload"], anywhere=False)
+    view.hold(37)
+    view.resize(360, 220)  # what came from it stands below by now
+    QApplication.processEvents()
+    row = view.visualRect(view.model_.index(37))
+    assert 0 <= row.top() < row.bottom() <= view.viewport().height()
+    view.verticalScrollBar().setValue(0)  # a person scrolls: the place is theirs
+    view.resize(360, 300)
+    QApplication.processEvents()
+    assert view.verticalScrollBar().value() == 0
 
 
 def test_a_hit_that_vanished_says_so(qloop, until, pane, ask):

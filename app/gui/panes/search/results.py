@@ -25,7 +25,7 @@ from app.gui.panes.search.model import (
     hit_key,
     place_words,
 )
-from app.gui.panes.search.preview import MOST_NEEDLES, needles
+from app.gui.panes.search.page import MOST_NEEDLES, needles
 from app.gui.widgets.pane import Desk
 
 WALKING = 0.03  # seconds: walking on should not read every place it passes

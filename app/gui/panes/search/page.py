@@ -1,0 +1,223 @@
+"""The lines of a place with their marks, as a list that keeps the hit in the middle."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPalette, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+    QWidget,
+)
+
+from app.gui.look.text import sentence, tr
+from app.gui.look.theme import theme, token
+from app.gui.look.type import font
+from app.gui.panes.search.around import PageLine
+from app.gui.panes.search.marked import lay_out, paint
+from app.gui.panes.search.model import Index
+from app.gui.widgets.paint import draw_text
+
+log = logging.getLogger(__name__)
+LINE = Qt.ItemDataRole.UserRole
+MARGIN = 20
+MOST_NEEDLES = 24
+MOST_MARKS = 2_000
+
+
+def needles(query: str) -> list[str]:
+    """The words and phrases of `query` that are to be marked."""
+    out: list[str] = []
+    for phrase, word in re.findall(r'"([^"]*)"?|(\S+)', query):
+        bare = (phrase or word).strip("*\"'“”,.;:!?()[]{}<>，。；：！？（）")
+        if bare and bare != "OR" and not word.startswith("-"):
+            out.append(bare)
+    return out
+
+
+def marks(text: str, wanted: Sequence[str], *, anywhere: bool) -> tuple[tuple[int, int], ...]:
+    """Where any of `wanted` stands in `text`, longest first where they overlap.
+
+    Latin words begin at the beginning of a word, unless `anywhere`.
+    """
+    longest = sorted({one.casefold() for one in wanted if one.strip()}, key=len, reverse=True)
+    if not longest:
+        return ()
+    begins = "" if anywhere else r"(?<![A-Za-z0-9])"
+    parts = [(begins if one[0].isascii() else "") + re.escape(one) for one in longest]
+    pattern = re.compile("|".join(parts[: 2 * MOST_NEEDLES]), re.IGNORECASE)
+    return tuple(m.span() for m in pattern.finditer(text) if m.end() > m.start())
+
+
+class PageModel(QAbstractListModel):
+    """The lines of a place, with their marks."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.lines: tuple[PageLine, ...] = ()
+        self.marks: list[tuple[tuple[int, int], ...]] = []
+        self.at = -1
+
+    def show(
+        self, lines: tuple[PageLine, ...], at: int, wanted: Sequence[str], *, anywhere: bool
+    ) -> None:
+        self.beginResetModel()
+        self.lines, self.at = lines, at
+        self.marks = [
+            () if one.head else marks(one.text, wanted, anywhere=anywhere) for one in lines
+        ]
+        self.endResetModel()
+
+    def places(self) -> list[tuple[int, int]]:
+        """(line, which mark of it) of every mark, in order."""
+        return [(i, n) for i, found in enumerate(self.marks) for n in range(len(found))][
+            :MOST_MARKS
+        ]
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.lines)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not 0 <= index.row() < len(self.lines):
+            return None
+        line = self.lines[index.row()]
+        if role == LINE:
+            return line
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return sentence((line.label, line.text))
+        return None
+
+
+class PageDelegate(QStyledItemDelegate):
+    """Paints one line: label, text with marks, the hit's own line tinted."""
+
+    def __init__(self, view: PageView) -> None:
+        super().__init__(view)
+        self._view = view
+
+    def _room(self) -> float:
+        return max(self._view.viewport().width() - self._view.gutter - 2 * MARGIN, 60.0)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        line: PageLine | None = index.data(LINE)
+        if line is None:
+            return QSize(0, 0)
+        if line.head:
+            return QSize(100, round(QFontMetricsF(font("small", 600)).height() + 18))
+        found = self._view.model_.marks[index.row()]
+        laid = lay_out(line.text, found, self._room(), font("read"))
+        return QSize(100, laid.height + 8)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        painter.save()
+        try:
+            line: PageLine | None = index.data(LINE)
+            if line is None:
+                return
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self._paint(painter, QRectF(option.rect), line, index.row())  # type: ignore[attr-defined]
+        except Exception:
+            log.exception("a line could not be painted")
+        finally:
+            painter.restore()
+
+    def _paint(self, painter: QPainter, box: QRectF, line: PageLine, row: int) -> None:
+        view = self._view
+        left = box.left() + MARGIN + view.gutter
+        if line.head:
+            painter.setFont(font("small", 600))
+            head = box.adjusted(MARGIN, 6, -MARGIN, 0)
+            draw_text(painter, head, line.text[:200], token("text_soft"))
+            return
+        if row == view.model_.at:
+            painter.fillRect(box, token("accent_softer"))
+        laid = lay_out(line.text, view.model_.marks[row], self._room(), font("read"))
+        label = QRectF(box.left() + MARGIN, box.top() + 4, view.gutter - 10, laid.step)
+        painter.setFont(font("tiny", tabular=True))
+        cut = QFontMetricsF(painter.font()).elidedText(
+            line.label, Qt.TextElideMode.ElideRight, label.width()
+        )
+        side = Qt.AlignmentFlag.AlignRight if line.label.isdigit() else Qt.AlignmentFlag.AlignLeft
+        draw_text(painter, label, cut, token("text_faint"), side)
+        strong = None
+        if view.current is not None and view.current[0] == row:
+            which = view.current[1]
+            strong = laid.spans[which] if which < len(laid.spans) else None
+        paint(painter, laid, QPointF(left, box.top() + 4), "text", strong)
+
+
+class PageView(QTreeView):
+    """The lines. Enter opens the place (`opened`), Backspace goes back (`left`)."""
+
+    opened = Signal()
+    left = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName(tr("The place of the hit"))
+        self.gutter = 34
+        self.current: tuple[int, int] | None = None
+        self._held: tuple[int, int] | None = None  # (row in the middle, scroll value)
+        self.model_ = PageModel(self)
+        self.setModel(self.model_)
+        self.setItemDelegate(PageDelegate(self))
+        self.setHeaderHidden(True)
+        self.setRootIsDecorated(False)
+        self.setIndentation(0)
+        self.setFrameShape(QTreeView.Shape.NoFrame)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        self._dress()
+        theme().changed.connect(self._dress)
+
+    def fit_gutter(self) -> None:
+        """Room for the longest label: a line number or a speaker."""
+        metrics = QFontMetricsF(font("tiny"))
+        wide = max((metrics.horizontalAdvance(x.label) for x in self.model_.lines), default=0.0)
+        self.gutter = round(min(max(wide, 18), 86)) + 12
+
+    def _dress(self) -> None:
+        palette = QPalette(self.palette())
+        palette.setColor(QPalette.ColorRole.Base, token("canvas"))
+        self.setPalette(palette)
+        self.viewport().setPalette(palette)
+        self.scheduleDelayedItemsLayout()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.scheduleDelayedItemsLayout()
+        if self._held is not None and self._held[1] == self.verticalScrollBar().value():
+            self.hold(self._held[0])
+
+    def hold(self, row: int) -> None:
+        """Bring `row` to the middle, and keep it there while the parts around find their size;
+        once somebody scrolls it is theirs."""
+        self.doItemsLayout()
+        index = self.model_.index(row)
+        self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+        self._held = (row, self.verticalScrollBar().value())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = event.key()
+        bar = self.verticalScrollBar()
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.opened.emit()
+        elif key in (Qt.Key.Key_Backspace, Qt.Key.Key_Escape):
+            self.left.emit()
+        elif key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+            bar.setValue(bar.value() + (28 if key == Qt.Key.Key_Down else -28))
+        else:
+            super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Letters are keys of the pane."""
