@@ -18,10 +18,17 @@ WORDS = {
     "tools": "Tools", "user": "You",
 }  # fmt: skip
 SOURCES = {
-    "setting": "limit from Settings", "loaded": "limit as loaded by the server",
-    "reported": "limit reported by server", "learned": "limit learned from the server",
-    "table": "limit from the list of models", "default": "limit assumed",
+    "setting": "from Settings", "loaded": "as loaded", "reported": "as the server says",
+    "learned": "learned", "table": "from the model list", "default": "assumed",
 }  # fmt: skip
+SOURCE_SENTENCES = {
+    "setting": "The limit is the one in Settings.",
+    "loaded": "The limit is that of the model as the server loaded it.",
+    "reported": "The limit is what the server says of the model.",
+    "learned": "The limit was learned from an answer of the server.",
+    "table": "The limit comes from the list of known models.",
+    "default": "Nobody tells the limit; this one is assumed.",
+}
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,13 @@ def _detail(kind: str, parts: Sequence[ContextPart]) -> str:
 
 
 def source_words(view: ContextView) -> str:
+    """Where the size of the window comes from, in two words or three."""
     return tr(SOURCES.get(view.window.source, view.window.source))
+
+
+def source_sentence(view: ContextView) -> str:
+    """The same in a sentence, for the tool tip and for who listens."""
+    return tr(SOURCE_SENTENCES.get(view.window.source, view.window.source))
 
 
 def marks(view: ContextView) -> list[tuple[str, int]]:

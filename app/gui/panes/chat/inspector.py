@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWi
 from app.engine.errors import UserError
 from app.engine.records import CompactionReport, ContextView, ModelStatus
 from app.gui.look.text import compact, number, plural, tr
-from app.gui.panes.chat.blocks import Group, groups, marks, since, source_words
+from app.gui.panes.chat.blocks import Group, groups, marks, since, source_sentence, source_words
 from app.gui.panes.chat.texts import Well
 from app.gui.widgets.buttons import Button, IconButton
 from app.gui.widgets.labels import Link, T
@@ -194,6 +194,8 @@ class Inspector(QWidget):
         self.total.setText(about + compact(view.total))
         self.of.setText(tr("of {n} tokens", n=compact(view.window.tokens)))
         self.source.setText(source_words(view))
+        self.of.setToolTip(source_sentence(view))
+        self.source.setAccessibleName(source_sentence(view))
         found = groups(view)
         parts = [Part(g.kind, g.tokens, g.word) for g in found]
         self.meter.set_parts(parts, view.window.tokens, marks(view))

@@ -78,8 +78,9 @@ class ModelsPage(Page):
         box.addLayout(row)
         box.addWidget(_head(tr("May it be trusted with memory?")))
         box.addWidget(
-            T(tr("An unfit or unknown model is never asked; rules take its place. Trust one "
-                 "yourself where you change its server."), "small", "text_soft", wrap=True)
+            T(tr("A model that is unfit, or not known, is never asked; rules pick the facts "
+                 "instead. Trust one yourself where you change its server."),
+              "small", "text_soft", wrap=True)
         )  # fmt: skip
         box.addWidget(self.table)
         box.addWidget(_head(tr("Who does what")))

@@ -119,7 +119,7 @@ class FitTable(QWidget):
 
 
 def fit_cell(words: str, tone: str) -> QWidget:
-    icons = {"ok": "circle-check", "lost": "circle-x", "text_faint": "circle-dashed"}
+    icons = {"ok": "circle-check", "text_soft": "circle-minus", "text_faint": "circle-dashed"}
     out = QWidget()
     row = QHBoxLayout(out)
     row.setContentsMargins(0, 0, 0, 0)
@@ -143,5 +143,5 @@ def fit_words(fit: bool | None, trusted: bool) -> tuple[str, str]:
     if trusted:
         return tr("trusted by you"), "ok"
     if fit is None:
-        return tr("not known"), "text_faint"
-    return (tr("fit"), "ok") if fit else (tr("unfit"), "lost")
+        return tr("not known, rules pick the facts"), "text_faint"
+    return (tr("fit"), "ok") if fit else (tr("unfit, rules pick the facts"), "text_soft")

@@ -28,6 +28,7 @@ from app.gui.look.text import (
 from app.gui.panes.timeline.blocks import Block
 
 AGENT = "Palimpsest"
+LEAST_TIME = 0.05  # seconds below which a call says no time: "0.0 s" tells nothing
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def _tool(item: TranscriptItem) -> Shown:
         right = plural(lines, "{n} line", "{n} lines") if lines != 1 else _chars(len(item.result))
         if item.cut:
             right = _chars(item.cut)
-    took = seconds(item.seconds) if item.seconds is not None else ""
+    took = seconds(item.seconds) if (item.seconds or 0) >= LEAST_TIME else ""
     body = [Part(_pretty(item.arguments), "code", tr("Arguments"))] if item.arguments else []
     if item.result is not None:
         body.append(Part(item.result, "code", tr("Result")))
