@@ -15,9 +15,8 @@ from datetime import datetime
 from typing import Any
 
 from app.engine.errors import BaseChanged, UserError
-from app.engine.memory import provenance
 from app.engine.memory.diff import difference
-from app.engine.memory.outline import lines_of, normal
+from app.engine.memory.outline import normal
 from app.engine.memory.proposals import (
     OPEN,
     Input,
@@ -31,6 +30,7 @@ from app.engine.memory.proposals import (
 from app.engine.memory.review import accept_all, resolved
 from app.engine.memory.review import preview as preview_of
 from app.engine.memory.settling import Settling, bullets_in, facts_of, traced, with_edits
+from app.engine.memory.versions import pins_hold, told_of
 from app.engine.memory.views import View, Views, marked_difference, sourced
 from app.engine.records import (
     Applied,
@@ -47,9 +47,6 @@ from app.engine.workspace.memory_file import MemoryWriter
 from app.engine.workspace.secrets import mask
 from app.engine.workspace.sections import SectionStates
 
-SAVED = "tool"  # the curator of a proposal that `memory_save` made
-BY_PERSON = "decided by a person"
-BY_POLICY = "applied by policy"
 _TRIES = 5
 
 Reindex = Callable[[str], None]
@@ -204,7 +201,7 @@ class Review:
     ) -> Applied:
         base = view.stored
         text = mask(resolved(view.diff, taken)).text
-        self._pins_hold(base.base, text)
+        pins_hold(self._writer.pins(), base.base, text)
         now = self._writer.read()
         if now.sha256 != base.base_sha256:
             raise BaseChanged("MEMORY.md was changed while this was being prepared.")
@@ -239,36 +236,8 @@ class Review:
         return self._writer.write(
             text,
             base_sha256=stored.base_sha256,
-            **self._trailers(stored, text, when),
+            **told_of(stored, text, self._writer.history, when),
         )
-
-    def _trailers(self, stored: Stored, text: str, when: datetime) -> dict[str, Any]:
-        """What the version says of itself."""
-        return {
-            "cause": "consolidation",
-            "when": when,
-            "run": stored.id,
-            "model": stored.model,
-            "prompt_hash": stored.prompt_hash,
-            "inputs": [f"{i.path}#{i.ordinal}" for i in stored.inputs],
-            "provenance": self._provenance(stored, text),
-            "note": BY_POLICY if stored.automatic else BY_PERSON,
-        }
-
-    def _provenance(self, stored: Stored, text: str) -> dict[str, Any]:
-        before = provenance.from_record(self._writer.history.provenance())
-        changes = difference(stored.base, text).changes
-        return provenance.to_record(provenance.carried(text, changes, before, stored.origins))
-
-    def _pins_hold(self, base: str, text: str) -> None:
-        present = {line.strip() for line in lines_of(text)}
-        had = {line.strip() for line in lines_of(base)}
-        for line in self._writer.pins():
-            if line.strip() in had and line.strip() not in present:
-                raise UserError(
-                    f"A pinned line would be lost: {line.strip()[:80]}",
-                    "Reject that change, or take the pin off first.",
-                )
 
     def _finish(
         self, stored: Stored, view: View, text: str, version: Version | None, when: datetime
@@ -290,7 +259,7 @@ class Review:
             when=when,
         )
         self._settling.mark(stored.when)
-        self._withdraw_rivals(stored)
+        self.store.withdraw_rivals(stored)
         final: ProposalState = "partly_applied" if refused else "applied"
         if undecided and not stored.automatic:
             final = "in_review"
@@ -345,22 +314,6 @@ class Review:
                 sources = sorted(traced(stored, facts_of([change])))
                 self.refused.add(new, run=stored.id, when=when, sources=sources)
 
-    def _withdraw_rivals(self, stored: Stored) -> None:
-        """What shares a section, and other rewritings that nobody has opened yet.
-
-        A saved fact rivals nobody; a review a person has begun on other sections goes on, on top
-        of the new file.
-        """
-        ours = {i.key for i in stored.inputs}
-        for rival in self.store.all():
-            shares = not ours.isdisjoint(i.key for i in rival.inputs)
-            apart = SAVED in (rival.curator, stored.curator)
-            unopened = rival.state == "proposed" and not apart
-            if rival.id != stored.id and rival.state in OPEN and (shares or unopened):
-                self.store.update(
-                    rival, state="superseded", note="Another proposal was applied before it."
-                )
-
     # ------------------------------------------------------------------ after a crash, and back
 
     def resume_applying(self, *, when: datetime) -> list[str]:
@@ -394,7 +347,7 @@ class Review:
         if history.latest_text() == text:
             return history.latest()
         with lock(self._layout.lock_file("memory")):
-            return history.commit(text, **self._trailers(stored, text, when))
+            return history.commit(text, **told_of(stored, text, self._writer.history, when))
 
     def undo(self, *, when: datetime) -> Applied:
         """Take the newest version back by a new one.

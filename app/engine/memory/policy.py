@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.engine.memory import checks
-from app.engine.memory.apply import BY_POLICY
 from app.engine.memory.outline import bullet_key, bullets
 from app.engine.memory.proposals import Stored
+from app.engine.memory.versions import BY_POLICY
 from app.engine.records import Change
 from app.engine.workspace.history import History
 

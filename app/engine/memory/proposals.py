@@ -27,6 +27,7 @@ _NEXT: Mapping[ProposalState, frozenset[ProposalState]] = {
     "in_review": frozenset({"applying", "rejected", "superseded"}),
     "applying": frozenset({"applied", "partly_applied", "in_review"}),
 }
+SAVED = "tool"  # the curator of a proposal that `memory_save` made
 OPEN: frozenset[ProposalState] = frozenset({"proposed", "in_review"})
 
 
@@ -160,6 +161,22 @@ class ProposalStore:
     def infos(self, *, waiting: bool = False) -> list[ProposalInfo]:
         """The queue, newest first; with `waiting` only what a person can still decide."""
         return [info_of(p) for p in self.all() if not waiting or p.state in OPEN]
+
+    def withdraw_rivals(self, winner: Stored) -> None:
+        """What shares a section with an applied one, and other rewritings nobody has opened yet.
+
+        A saved fact rivals nobody; a review a person has begun on other sections goes on, on top
+        of the new file.
+        """
+        ours = {i.key for i in winner.inputs}
+        for rival in self.all():
+            shares = not ours.isdisjoint(i.key for i in rival.inputs)
+            apart = SAVED in (rival.curator, winner.curator)
+            unopened = rival.state == "proposed" and not apart
+            if rival.id != winner.id and rival.state in OPEN and (shares or unopened):
+                self.update(
+                    rival, state="superseded", note="Another proposal was applied before it."
+                )
 
     def _cached(self, name: str) -> Stored:
         stat = self._layout.proposal(name).stat()

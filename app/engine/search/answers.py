@@ -44,7 +44,8 @@ from app.engine.search.query import (
     words_expression,
 )
 from app.engine.search.ranking import Weighing, ordered
-from app.engine.search.store import Row, Store
+from app.engine.search.rows import Row
+from app.engine.search.store import Store
 from app.engine.search.terms import fold
 
 CANDIDATES = 600

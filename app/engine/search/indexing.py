@@ -28,7 +28,8 @@ from app.engine.search.documents import (
     open_for_reading,
     session_of,
 )
-from app.engine.search.store import FileRow, Store
+from app.engine.search.rows import FileRow
+from app.engine.search.store import Store
 
 YOUNG_NS = 2_000_000_000
 """A time this close to the scan may hide a second write with the same time."""

@@ -15,7 +15,7 @@ import math
 from collections import defaultdict
 
 from app.engine.search.documents import QUESTION
-from app.engine.search.store import Posting, Row
+from app.engine.search.rows import Posting, Row
 
 NEIGHBOURS = (0.8, 0.4, 0.2)
 """What of a term's worth the neighbour at distance 1, 2, 3 lends."""

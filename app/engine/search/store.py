@@ -13,17 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import apsw
-from msgspec import Struct
 
-from app.engine.records import Layer
 from app.engine.search.conditions import SLOTS, conditions
 from app.engine.search.documents import EVICTED, Document, Marked
 from app.engine.search.query import Filters
+from app.engine.search.rows import FILE_COLUMNS, ROW_COLUMNS, FileRow, Posting, Row
 from app.engine.search.terms import index_text
 
 SCHEMA = 1
@@ -51,67 +49,6 @@ CREATE VIRTUAL TABLE terms USING fts5(
 
 class Damaged(Exception):
     """The file is no index of this version: it has to be built anew."""
-
-
-class Row(Struct, frozen=True):
-    """One document that may match, and its rank (bm25: lower is better; 0.0 without terms)."""
-
-    id: int
-    file: int
-    path: str
-    layer: Layer
-    session: str
-    order: int
-    line: int
-    offset: int
-    length: int
-    entry: str
-    role: str
-    tool: str
-    rank: float
-
-    @property
-    def when(self) -> datetime:
-        """The moment in its row id, in UTC, to the millisecond."""
-        return datetime.fromtimestamp((self.id >> SLOTS) / 1000, UTC)
-
-
-class Posting(Struct, frozen=True):
-    """Where a term stands: a document's place in its file, its flags and bm25."""
-
-    file: int
-    order: int
-    flags: int
-    rank: float
-
-
-class FileRow(Struct):
-    """What is known of one indexed file. `text` holds what came from a string, not from a file."""
-
-    path: str
-    layer: Layer
-    session: str = ""
-    size: int = 0
-    mtime_ns: int = 0
-    inode: int = 0
-    seen_ns: int = 0
-    crc: int = 0
-    offset: int = 0
-    line: int = 0
-    docs: int = 0
-    last: float | None = None
-    text: str | None = None
-    problem: str = ""
-
-
-_FILE_COLUMNS = (
-    "path, layer, session, size, mtime_ns, inode, seen_ns, crc, offset, line, docs, last, text, "
-    "problem"
-)
-_ROW_COLUMNS = (
-    "d.id, f.id, f.path, f.layer, f.session, d.ord, d.line, d.offset, d.length, d.entry, d.role, "
-    "d.tool"
-)
 
 
 class Store:
@@ -179,7 +116,7 @@ class Store:
     def file(self, path: str) -> FileRow | None:
         """What is known of `path` (relative to the workspace)."""
         found = self._db.execute(
-            f"SELECT {_FILE_COLUMNS} FROM files WHERE workspace=? AND path=?",
+            f"SELECT {FILE_COLUMNS} FROM files WHERE workspace=? AND path=?",
             (self._workspace, path),
         ).fetchone()
         return None if found is None else FileRow(*found)
@@ -187,7 +124,7 @@ class Store:
     def files(self) -> list[FileRow]:
         """All files of this workspace that are indexed."""
         found = self._db.execute(
-            f"SELECT {_FILE_COLUMNS} FROM files WHERE workspace=?", (self._workspace,)
+            f"SELECT {FILE_COLUMNS} FROM files WHERE workspace=?", (self._workspace,)
         )
         return [FileRow(*row) for row in found]
 
@@ -285,8 +222,8 @@ class Store:
             row.seen_ns, row.crc, row.offset, row.line, row.docs, row.last, row.text, row.problem,
         )  # fmt: skip
         marks = ",".join("?" * len(values))
-        columns = f"workspace, {_FILE_COLUMNS}"
-        sets = ", ".join(f"{name}=excluded.{name}" for name in _FILE_COLUMNS.split(", "))
+        columns = f"workspace, {FILE_COLUMNS}"
+        sets = ", ".join(f"{name}=excluded.{name}" for name in FILE_COLUMNS.split(", "))
         self._db.execute(
             f"INSERT INTO files({columns}) VALUES({marks}) "
             f"ON CONFLICT(workspace, path) DO UPDATE SET {sets}",
@@ -323,7 +260,7 @@ class Store:
         if expression and newest:
             order = "t.rowid DESC"
         sql = (
-            f"SELECT {_ROW_COLUMNS}, {rank} FROM {source} CROSS JOIN files f ON f.id=d.file "
+            f"SELECT {ROW_COLUMNS}, {rank} FROM {source} CROSS JOIN files f ON f.id=d.file "
             f"WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?"
         )
         return [Row(*row) for row in self._db.execute(sql, (*values, limit))]
@@ -364,7 +301,7 @@ class Store:
         """The documents at these (file, order) places that pass the filters."""
         where, values = conditions(self._workspace, "", "", filters)
         sql = (
-            f"SELECT {_ROW_COLUMNS}, 0.0 FROM docs d CROSS JOIN files f ON f.id=d.file "
+            f"SELECT {ROW_COLUMNS}, 0.0 FROM docs d CROSS JOIN files f ON f.id=d.file "
             f"WHERE d.file=? AND d.ord=? AND {' AND '.join(where)}"
         )
         for place in places:

@@ -24,19 +24,21 @@ from app.engine.session.messages import (
     text_message,
     unpack,
 )
+from app.engine.session.shown import Shown
 from app.engine.session.state import Counters, OpenCall, State
 
 REPLIES = 1_000  # a reply's usage may be reported again while it is among the newest of them
 
 
-class Fold:
+class Fold(Shown):
     """The live fold. Not thread-safe: one owner at a time.
 
-    `version` grows with each change of the context; `tail` is the last entry of the parent chain;
-    `cursor` the last spoken entry, from which the next nameless message gets its id.
+    `tail` is the last entry of the parent chain; `cursor` the last spoken entry, from which the
+    next nameless message gets its id.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.session_id = ""
         self.system_prompt = ""
         self.strategy = ""
@@ -47,7 +49,6 @@ class Fold:
         self.flushed = ""
         self.summaries: list[str] = []
         self.do_not_remember: set[str] = set()
-        self.version = 0
         self.tail: str | None = None
         self.cursor = ""
         self.root = ""  # the cursor before the first message of the present context
@@ -55,51 +56,11 @@ class Fold:
         self.resets = 0
         self._entries = self._spoken = self._turns = 0  # apart, for they are the frequent ones
         self._counts: dict[str, int] = {}
-        self._messages: list[Message] = []
-        self._where: dict[str, int] = {}
-        self._open: dict[str, OpenCall] = {}
         self._pending: dict[str, e.Summary] = {}
         self._spent = Usage()
         self._replies: dict[str, Usage] = {}  # the newest ones, part of the sum
-        self._shown: tuple[Message, ...] | None = ()
-        self._changed_from = 0
 
     # ------------------------------------------------------------------ what can be read
-
-    @property
-    def context(self) -> tuple[Message, ...]:
-        """The messages in the model's view (without the system prompt); cached until it changes."""
-        if self._shown is None:
-            self._shown = tuple(self._messages)
-        return self._shown
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    def messages(self, start: int = 0, end: int | None = None) -> list[Message]:
-        """A stretch of the context."""
-        return self._messages[start:end]
-
-    @property
-    def last(self) -> Message | None:
-        return self._messages[-1] if self._messages else None
-
-    def message(self, message_id: str) -> Message | None:
-        """The message of that id in the context, in its present form."""
-        at = self._where.get(message_id)
-        return None if at is None else self._messages[at]
-
-    def position(self, message_id: str) -> int | None:
-        """Its index in the context."""
-        return self._where.get(message_id)
-
-    @property
-    def open_calls(self) -> tuple[OpenCall, ...]:
-        return tuple(self._open.values())
-
-    def at_boundary(self) -> bool:
-        """Whether a turn unit is complete: a message is there and no call waits for its result."""
-        return bool(self._messages) and not self._open
 
     @property
     def counters(self) -> Counters:
@@ -156,36 +117,9 @@ class Fold:
     def _count(self, name: str) -> None:
         self._counts[name] = self._counts.get(name, 0) + 1
 
-    def _changed(self, at: int) -> None:
-        self.version += 1
-        self._shown = None
-        if at < self._changed_from:
-            self._changed_from = at
-
-    def take_changes(self) -> int:
-        """The first place of the context that changed since this was last asked (by the view)."""
-        first, self._changed_from = self._changed_from, len(self._messages)
-        return first
-
     def foresee(self, entry: e.Entry) -> None:
         """Show what an entry will set before it is written (prompt, configuration); idempotent."""
         self._handlers[type(entry)](self, entry)
-
-    def _append(self, message: Message) -> None:
-        self._where[message.id] = at = len(self._messages)
-        self._messages.append(message)
-        self._changed(at)
-
-    def _put(self, at: int, message: Message) -> None:
-        self._messages[at] = message
-        self._changed(at)
-
-    def _set(self, messages: list[Message]) -> None:
-        self._messages = messages
-        self._where = {m.id: n for n, m in enumerate(messages)}
-        here = {c.id: m.id for m in messages for c in m.calls}
-        self._open = {k: c for k, c in self._open.items() if k in here}
-        self._changed(0)
 
     # ------------------------------------------------------------------ conversation
 
@@ -291,14 +225,6 @@ class Fold:
         if entry.pending and end < len(self._messages) and self._messages[end].id == entry.pending:
             end += 1
         return start, end
-
-    @property
-    def lead(self) -> int:
-        """How many system messages stand before everything else."""
-        for n, message in enumerate(self._messages):
-            if message.role != "system":
-                return n
-        return len(self._messages)
 
     def _span_before(self, start: int, first_kept: str | None) -> tuple[int, int] | None:
         if not first_kept:
