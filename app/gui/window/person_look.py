@@ -74,4 +74,5 @@ class PersonLook(QObject):
         if self._later.isActive():
             self._later.stop()
             await self.keep()
+        self._in_use = False  # a theme that changes later is nobody's wish any more
         await self.tasks.end()

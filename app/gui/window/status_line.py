@@ -1,4 +1,5 @@
-"""The status line: model, its real window and that number's source, tokens, jobs, reviews."""
+"""The status line: workspace, model, its real window and that number's source, tokens, jobs,
+reviews."""
 
 from __future__ import annotations
 
@@ -62,6 +63,8 @@ class StatusLine(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.workspace = T("", "small", "text_soft", weight=500, elide="right")
+        self.workspace.setMaximumWidth(180)
         self.model = Item(tr("Model"))
         self._model_name = T(tr("Starting"), "small", "text_soft", weight=500)
         self._model_window = T("", "small", "text_faint", tabular=True)
@@ -83,6 +86,9 @@ class StatusLine(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(9, 1, 8, 0)
         row.setSpacing(4)
+        row.addSpacing(6)
+        row.addWidget(self.workspace)
+        row.addSpacing(6)
         row.addWidget(self.model)
         row.addSpacing(6)
         row.addWidget(self.share)
@@ -106,6 +112,8 @@ class StatusLine(QWidget):
         self.setFixedHeight(row_height(28))
 
     def show_status(self, status: Status) -> None:
+        self.workspace.setText(plain_line(status.name))
+        self.workspace.setToolTip(plain_tip(status.workspace))
         model = status.model
         name = plain_line(model.name) or tr("No model")
         word = {"loading": tr("loading"), "failed": tr("not reachable"), "unset": tr("none set")}
