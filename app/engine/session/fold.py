@@ -361,9 +361,11 @@ def _joined(first: str, second: str) -> str:
     return f"{first}\n{second}" if first else second
 
 
-def replay(entries: Iterable[e.Entry | e.BadLine]) -> Fold:
-    """The fold of a whole log."""
+def replay(entries: Iterable[e.Entry | e.BadLine], until: str = "") -> Fold:
+    """The fold of a whole log, or of its beginning up to the entry of the id `until`."""
     fold = Fold()
     for entry in entries:
         fold.apply(entry)
+        if until and isinstance(entry, e.Entry) and until in (entry.id, owner(entry.id)):
+            break
     return fold

@@ -9,6 +9,7 @@ the same history offered again names the same entries.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
@@ -24,6 +25,7 @@ from app.engine.session.entries import (
     ToolResult,
     ToolUse,
 )
+from app.engine.session.state import OpenCall
 from app.engine.workspace.files import well_formed
 
 USE = ":use:"
@@ -56,6 +58,13 @@ def tidy(message: Message) -> Message:
         call_id=well_formed(message.call_id),
         calls=calls,
     )
+
+
+def with_call(message: Message, waiting: Sequence[OpenCall]) -> Message:
+    """A result that names no call answers the oldest one that waits."""
+    if message.role != "tool" or message.call_id:
+        return message
+    return msgspec.structs.replace(message, call_id=waiting[0].id if waiting else "idx-0")
 
 
 def derived_id(parent: str, message: Message) -> str:

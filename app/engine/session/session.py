@@ -15,7 +15,7 @@ import msgspec
 from app.engine.errors import SessionNotFound
 from app.engine.records import Message
 from app.engine.session import entries as e
-from app.engine.session.fold import Fold
+from app.engine.session.fold import Fold, replay
 from app.engine.session.log import Log, MemoryLog
 from app.engine.session.messages import (
     derive,
@@ -23,10 +23,10 @@ from app.engine.session.messages import (
     entry_id,
     first_entry,
     last_entry,
-    owner,
     pack,
     same,
     tidy,
+    with_call,
 )
 from app.engine.session.outgoing import outgoing, parts_a_pair
 from app.engine.session.recorder import Kit, Recorder
@@ -161,7 +161,7 @@ class Session:
         A message without id gets one from what was said last, its role and its content.
         """
         mended = self._record.begin()
-        message = self._named(self._with_call(tidy(message)), self.fold.cursor)
+        message = self._named(with_call(tidy(message), self.fold.open_calls), self.fold.cursor)
         if not self.knows(message.id):
             self._record.commit(mended, derive(message, seconds=seconds))
             self._after_adding(message)
@@ -209,12 +209,6 @@ class Session:
             images=images,
         )  # fmt: skip
         return self.add(result, seconds=seconds)
-
-    def _with_call(self, message: Message) -> Message:
-        if message.role != "tool" or message.call_id:
-            return message
-        waiting = self.fold.open_calls
-        return msgspec.structs.replace(message, call_id=waiting[0].id if waiting else "idx-0")
 
     def _named(self, message: Message, cursor: str) -> Message:
         name = entry_id(message.id or derived_id(cursor, message), message)
@@ -333,7 +327,9 @@ class Session:
         self, session_id: str, log: Log | None = None, kit: Kit | None = None, *, at: str = ""
     ) -> Session:
         """A new session that goes on from here, or from just after entry `at` of this log."""
-        fold = self._until(at) if at else self.fold
+        if at and not self.knows(at):
+            raise ValueError(f"There is no entry {at!r} in this session.")
+        fold = replay(self.entries(), until=at) if at else self.fold
         made = Session.create(
             session_id,
             log,
@@ -353,30 +349,9 @@ class Session:
         )
         return made
 
-    def _until(self, entry: str) -> Fold:
-        if not self.knows(entry):
-            raise ValueError(f"There is no entry {entry!r} in this session.")
-        fold = Fold()
-        for each in self.entries():
-            fold.apply(each)
-            if isinstance(each, e.Entry) and entry in (each.id, owner(each.id)):
-                break
-        return fold
-
     def snapshot(self) -> CompactionSessionState:
         """The session as a value; `position` is where the log ends."""
-        return CompactionSessionState(
-            session_id=self.id,
-            messages=self.fold.context,
-            system_prompt=self.fold.system_prompt,
-            config=dict(self.fold.config),
-            strategy=self.fold.strategy,
-            model=self.fold.model,
-            position=self._record.read_to,
-            summaries=tuple(self.fold.summaries),
-            compactions=self.fold.compactions,
-            open_calls=tuple(c.id for c in self.fold.open_calls),
-        )
+        return CompactionSessionState.of(self.id, self.fold, self._record.read_to)
 
     @classmethod
     def restore(

@@ -10,6 +10,7 @@ from msgspec import Struct
 from app.engine.records import Message
 from app.engine.session.codec import clean
 from app.engine.session.entries import SyntheticMessage
+from app.engine.session.fold import Fold
 from app.engine.session.messages import pack, unpack
 
 
@@ -63,6 +64,22 @@ class CompactionSessionState(SessionState, frozen=True):
     open_calls: tuple[str, ...] = ()
 
     type_name: ClassVar[str] = "compaction_session"
+
+    @classmethod
+    def of(cls, session_id: str, fold: Fold, position: int) -> Self:
+        """What a session is now, its log read up to `position`."""
+        return cls(
+            session_id=session_id,
+            messages=fold.context,
+            system_prompt=fold.system_prompt,
+            config=dict(fold.config),
+            strategy=fold.strategy,
+            model=fold.model,
+            position=position,
+            summaries=tuple(fold.summaries),
+            compactions=fold.compactions,
+            open_calls=tuple(call.id for call in fold.open_calls),
+        )
 
 
 _TYPES: dict[str, type[SessionState]] = {
