@@ -10,8 +10,9 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QApplication
 
+from app.gui.look.text import without_escapes
 from app.gui.widgets.markdown import MarkdownView
-from app.gui.widgets.paged import PagedText, without_escapes
+from app.gui.widgets.paged import PagedText
 from app.gui.widgets.segments import Segmenter, segments
 
 NASTY = """![a picture](http://127.0.0.1:{port}/a.png) and ![local](file:///etc/hostname)

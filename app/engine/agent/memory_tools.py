@@ -87,8 +87,3 @@ def memory_tools(layout: Layout, search: Search, save: Save) -> list[Tool]:
             content=("string", "The facts, as Markdown bullets."),
         ),
     ]
-
-
-def saved_count(content: str) -> int:
-    """How many facts a saved text holds: its hyphen lines, at least 1."""
-    return max(1, sum(line.lstrip().startswith("- ") for line in content.splitlines()))

@@ -106,10 +106,6 @@ class Toolbox:
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(one.spec for one in self._tools.values())
 
-    def with_tools(self, tools: Iterable[Tool]) -> Toolbox:
-        """A toolbox with these added; a known name is replaced."""
-        return Toolbox([*self._tools.values(), *tools])
-
     async def run(self, call: ToolCall, approve: Approve | None = None) -> ToolOutcome:
         """Run one call. Never raises, except for cancellation and `Interrupted`."""
         began = time.monotonic()

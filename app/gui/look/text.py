@@ -8,6 +8,7 @@ character that reorders its neighbours, cut between grapheme clusters.
 from __future__ import annotations
 
 import gettext
+import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
@@ -15,6 +16,9 @@ from datetime import date, datetime, timedelta
 from PySide6.QtCore import QDate, QLocale, Qt, QTextBoundaryFinder, QTime
 from PySide6.QtGui import QFontMetricsF
 
+TERMINAL_CODES = re.compile(
+    r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
+)
 _catalogue: gettext.NullTranslations = gettext.NullTranslations()
 
 
@@ -140,6 +144,11 @@ def moment(when: datetime | None, now: datetime) -> str:
 _BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _NO_BIDI = dict.fromkeys(map(ord, _BIDI))
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u2060\u2061\u2062\u2063\u2064\ufeff\u00ad"))
+
+
+def without_escapes(text: str) -> str:
+    """`text` as it is copied: no terminal codes."""
+    return TERMINAL_CODES.sub("", text)
 
 
 def neutral(text: str) -> str:

@@ -61,14 +61,6 @@ def _follow_zoom() -> None:
         app.setFont(font("body"))
 
 
-def use_base(families: tuple[str, ...], pixels: float) -> None:
-    """Another base font: for pictures with a wide font, and for tests."""
-    global _base
-    _base = (families, pixels)
-    _made.cache_clear()
-    theme().refresh()
-
-
 def body_pixels() -> float:
     """Size of body text in px, zoom included."""
     return _base[1] * theme().zoom

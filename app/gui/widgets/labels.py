@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPalette, QPixmap, QShowEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPalette, QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QLabel, QSizePolicy, QWidget
 
 from app.gui.look import icons
@@ -135,9 +135,6 @@ class IconLabel(QLabel):
         if name:
             icons.paint_icon(painter, name, 0, 0, size, color)
         painter.end()
-
-    def pixmap_now(self) -> QPixmap:
-        return icons.pixmap(*self._args)
 
 
 class Link(QAbstractButton):

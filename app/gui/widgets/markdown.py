@@ -12,7 +12,6 @@ from typing import Any
 
 from PySide6.QtCore import QElapsedTimer, QRectF, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
-    QFontMetricsF,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -338,11 +337,3 @@ class MarkdownView(QTextBrowser):
             block = block.next()
         if well.isValid():
             rounded(painter, well.adjusted(0, -WELL + 2, 0, WELL - 2), 6, token("sunken"))
-
-
-def plain_height(text: str, role: Role, width: float) -> int:
-    """About how tall a text would be; for lists that must guess before rendering."""
-    metrics = QFontMetricsF(font(role))
-    per_line = max(width / max(metrics.averageCharWidth(), 1.0), 1.0)
-    lines = sum(max(1, ceil(len(line) / per_line)) for line in text.split("\n"))
-    return round(lines * font(role).pixelSize() * 1.5)

@@ -23,7 +23,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from app.gui.look.text import neutral, tr
+from app.gui.look.text import neutral, tr, without_escapes
 from app.gui.look.theme import ANSI, theme, token
 from app.gui.look.type import code_font
 from app.gui.widgets.finding import Finding
@@ -35,7 +35,6 @@ SOFT = 1  # block state: the next block goes on with the same line
 LINK = 2  # block state: our own words, not part of the text
 
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
-_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 
 
 @dataclass
@@ -58,11 +57,6 @@ class _Ink:
                 self.color, self.bold = ANSI[code - 90], True
             elif code == 39:
                 self.color = "text"
-
-
-def without_escapes(text: str) -> str:
-    """`text` as it is copied: no terminal codes."""
-    return _ESCAPES.sub("", text)
 
 
 class PagedText(QPlainTextEdit):

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
     QTextOption,
 )
 
-from app.gui.look.text import neutral
+from app.gui.look.text import neutral, without_escapes
 from app.gui.look.theme import token
 from app.gui.look.type import code_font
 
@@ -29,7 +29,6 @@ PIECE = 2_000
 SHOWN_LINES = 30
 SHOWN_CHARS = 4_000
 _MARKUP = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*|`([^`\n]+)`|^#{1,6} +(.+)$", re.M)
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def inline(text: str) -> tuple[str, list[Span]]:
 
 def plain(text: str) -> str:
     """Foreign text without terminal codes and without what reorders its neighbours."""
-    clean = neutral(text) if "\x1b" not in text else neutral(_ESCAPES.sub("", text))
+    clean = neutral(text) if "\x1b" not in text else neutral(without_escapes(text))
     return clean.replace("\r\n", "\n").replace("\t", "    ").replace("\u2028", "\n")
 
 

@@ -16,14 +16,23 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.engine.records import EvictedInfo, TextPage
-from app.gui.look.text import number, plain_line, plural, preview, sentence, size, tr
+from app.gui.look.text import (
+    number,
+    plain_line,
+    plural,
+    preview,
+    sentence,
+    size,
+    tr,
+    without_escapes,
+)
 from app.gui.panes.evicted.model import Origin, tool_icon
 from app.gui.panes.evicted.numbered import NumberedText
 from app.gui.widgets.buttons import IconButton
 from app.gui.widgets.fields import Field
 from app.gui.widgets.labels import IconLabel, Link, T
 from app.gui.widgets.marks import KindMark
-from app.gui.widgets.paged import LINK, without_escapes
+from app.gui.widgets.paged import LINK
 from app.gui.widgets.surfaces import Hairline
 
 PAGE = 40_000  # characters

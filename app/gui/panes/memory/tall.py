@@ -141,9 +141,6 @@ class TallList(RowList):
             self.forget()
             self.measure_all()
 
-    def top_row(self) -> Row | None:
-        return self.rows_model.row(self.rowAt(0))
-
     def show_row(self, row_id: str, *, quiet: bool = True) -> bool:
         """Choose a row and bring the whole of it into view."""
         found = self.select(row_id, quiet=quiet)

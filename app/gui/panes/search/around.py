@@ -14,9 +14,17 @@ from typing import Any
 
 from app.engine.errors import UserError
 from app.engine.records import Hit, TranscriptItem
-from app.gui.look.text import clock, moment, number, plain_line, preview, sentence, tr
+from app.gui.look.text import (
+    clock,
+    moment,
+    number,
+    plain_line,
+    preview,
+    sentence,
+    tr,
+    without_escapes,
+)
 from app.gui.panes.search.model import day_of, flat, place_words, title_of
-from app.gui.widgets.paged import without_escapes
 from app.gui.widgets.pane import Target
 
 AROUND = 60  # lines before and after

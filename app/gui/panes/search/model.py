@@ -23,9 +23,18 @@ from PySide6.QtCore import (
 )
 
 from app.engine.records import LAYERS, Hit, Layer
-from app.gui.look.text import clock, day, moment, number, plain_line, preview, sentence, tr
+from app.gui.look.text import (
+    TERMINAL_CODES,
+    clock,
+    day,
+    moment,
+    number,
+    plain_line,
+    preview,
+    sentence,
+    tr,
+)
 
-ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _COLOURS = re.compile(r"(?:^| )\[(?:\d{1,3}(?:;\d{1,3})*)?m")
 ENTRY = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
@@ -105,7 +114,7 @@ def unescaped(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[tu
     An excerpt has a space where the escape character was.
     """
     moved = list(spans)
-    pattern = ESCAPES if "\x1b" in text else _COLOURS
+    pattern = TERMINAL_CODES if "\x1b" in text else _COLOURS
     for found in reversed(list(pattern.finditer(text))):
         start, end = found.span()
         text = text[:start] + text[end:]
