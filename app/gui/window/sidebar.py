@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QVBoxLayou
 
 from app.gui.look.icons import SIGN, paint_icon
 from app.gui.look.text import elided, plain_line, plural, preview, tr
-from app.gui.look.theme import soft_outline, theme, token
+from app.gui.look.theme import soft_outline, token
 from app.gui.look.type import font, row_height
 from app.gui.widgets.buttons import IconButton, Pressable
 from app.gui.widgets.labels import T, plain_tip
@@ -274,8 +274,3 @@ class Sidebar(QWidget):
         painter.fillRect(self.rect(), token("side"))
         painter.fillRect(self.width() - 1, 0, 1, self.height(), token("line"))
         painter.end()
-
-    def restyle(self) -> None:
-        """Sizes after a change of zoom."""
-        theme()
-        self.updateGeometry()
