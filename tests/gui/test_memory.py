@@ -553,6 +553,9 @@ def test_states_say_why_there_are_no_lines(
             assert pane.file.stack.currentWidget() is pane.file.empty
             assert pane.file.empty.head.text() == head
             assert pane.file.empty.button.text()
+            unreadable = head.endswith("cannot be read")
+            assert pane.acts.primary.isEnabled() is (not unreadable or bool(pane.waiting()))
+            assert pane.acts.budget.isHidden() is unreadable
 
     qloop.run_until_complete(main())
 

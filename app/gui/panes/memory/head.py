@@ -51,6 +51,7 @@ class Acts:
         }  # fmt: skip
         head.add(*self._all.values())
         self._head = head
+        self._counted = True  # whether there is a budget to show
         self.show_mode("file", narrow=False)
 
     def show_mode(self, mode: str, *, narrow: bool) -> None:
@@ -59,13 +60,18 @@ class Acts:
             on = name in standing
             if narrow and name in ("share", "reject_all", "queue"):
                 on = False
+            if name in ("share", "budget") and not self._counted:
+                on = False
             if name == "half":
                 on = on and narrow
             widget.setVisible(on)
         self.apply.set_key("" if narrow else "Ctrl+Enter")
 
     def show_budget(self, tokens: int, budget: int, *, estimated: bool) -> None:
-        on = budget > 0
+        on = self._counted = budget > 0
+        if not on:
+            self.share.hide()
+            self.budget.hide()
         self.share.set_share(tokens / budget if on else 0)
         words = tr("{n} of {limit}", n=thousands(tokens), limit=thousands(budget))
         self.budget.setText(words if on else "")

@@ -244,7 +244,9 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         title, details = self._titles(narrow)
         self.head.set_title(title, details)
         memory = self.memory
-        self.acts.show_budget(memory.tokens, memory.budget, estimated=memory.estimated)
+        known = memory.state != "unreadable"  # of a file not understood nothing is counted
+        budget = memory.budget if known else 0
+        self.acts.show_budget(memory.tokens, budget, estimated=memory.estimated)
         self.acts.origins.setChecked(self.origins_on)
         deciding = self.review.deciding
         if self.mode == "review":

@@ -256,6 +256,8 @@ class Reviews:
             words, reason = self._job_words(), tr("A consolidation is under way.")
         else:
             words, reason = tr("Consolidate now"), ""
+        if self.memory.state == "unreadable" and not waiting:
+            reason = tr("MEMORY.md cannot be read, so nothing is written to it.")
         main.setText(words)
         main.set_off(reason)
 

@@ -28,6 +28,7 @@ from app.gui.widgets.surfaces import Hairline
 STEP = 26  # least px between two marks
 EDGE = 24
 LEGEND = ("consolidation", "saved", "hand", "restored", "external")
+LEGEND_FROM = 860  # px of width
 
 
 class VersionLine(QWidget):
@@ -326,6 +327,8 @@ class Scrubber(QWidget):
         self.count.setText(words if self._whole else tr("none yet"))
         old, new = self.pair()
         self.compare.setVisible(bool(old and new))
+        for widget in self._legend:  # nothing to read where there is no mark
+            widget.setVisible(self.width() > LEGEND_FROM and self._whole > 0)
         self.compare.setText(tr("Compare {old} with {new}", old=number(old), new=number(new)))
 
     def pair(self) -> tuple[int, int]:
@@ -339,6 +342,4 @@ class Scrubber(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        for widget in self._legend:
-            widget.setVisible(self.width() > 860)
         self._settle()
