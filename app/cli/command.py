@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib
+import io
 import json
 import os
 import sys
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.engine.errors import ModelError, UserError
+from app.engine.errors import ModelError, StorageError, UserError
 
 DONE, DID_NOT_HAPPEN, USAGE, NO_WORKSPACE, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -49,16 +50,20 @@ class Printer:
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
+        self._gone = False  # the reader of a stream went away
 
     def text(self, line: str = "") -> None:
         if not self.as_json:
             sys.stdout.write(line + "\n")
 
     def fragment(self, text: str) -> None:
-        """A piece of a streamed reply, shown at once."""
-        if not self.as_json:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+        """A piece of a streamed reply, shown at once; nobody reading it is no reason to stop."""
+        if not self.as_json and not self._gone:
+            try:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            except BrokenPipeError:
+                self._gone = True
 
     def data(self, value: Any) -> None:
         """The JSON document of the command."""
@@ -104,6 +109,20 @@ def overview() -> str:
 
 def run(arguments: list[str]) -> int:
     """Run one command line; the exit code. A broken pipe on stdout is silence."""
+    _speak_utf8()
+    try:
+        code = _run([as_utf8(one) for one in arguments])
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away; nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+
+
+def _run(arguments: list[str]) -> int:
     from app import __version__
 
     if arguments[0] in ("-h", "--help"):
@@ -117,23 +136,37 @@ def run(arguments: list[str]) -> int:
         options = parser_for(command).parse_args(arguments[1:])
     except SystemExit as stop:
         return USAGE if stop.code else DONE
+    done = command.work(options, Printer(options.json))
+    return done if isinstance(done, int) else asyncio.run(_told(done))
+
+
+def _speak_utf8() -> None:
+    """Output is UTF-8 in every locale; half a character a model sent is a mark, never an end."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def as_utf8(argument: str) -> str:
+    """An argument as it was typed, also where the locale made Python read it as ASCII."""
     try:
-        done = command.work(options, Printer(options.json))
-        return done if isinstance(done, int) else asyncio.run(_told(done))
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output went away; nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        return os.fsencode(argument).decode()
+    except UnicodeError:
+        return argument  # no UTF-8, such as the name of an old file: it stays what it was
 
 
 async def _told(work: Awaitable[int]) -> int:
     try:
         return await work
+    except BrokenPipeError:
+        raise
     except UserError as error:
         sys.stderr.write(f"{error} {error.remedy}".strip() + "\n")
         return exit_code(error)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        sys.stderr.write(f"{what}. {StorageError.remedy}\n")
+        return DID_NOT_HAPPEN
 
 
 def exit_code(error: UserError) -> int:

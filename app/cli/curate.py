@@ -57,9 +57,10 @@ async def consolidate(options: argparse.Namespace, out: Printer) -> int:
     async with opened(options) as engine:
         job = await wait_for_job(engine, await engine.do.consolidate())
         if job.state != "done" or not job.target:
-            out.text(job.reason or job.result)
-            out.data({"proposal": None, "state": job.state, "reason": job.reason or job.result})
-            return DONE if job.state in ("done", "skipped") else MODEL_FAILED
+            said, fine = job.reason or job.result, job.state in ("done", "skipped")
+            (out.text if fine else out.remark)(said)
+            out.data({"proposal": None, "state": job.state, "reason": said})
+            return DONE if fine else MODEL_FAILED
         proposal = await engine.ask.proposal(job.target)
         applied = None
         if options.apply and all(check.ok for check in proposal.checks):
@@ -186,7 +187,7 @@ async def why(options: argparse.Namespace, out: Printer) -> int:
         if found.broken:
             out.text(f"  {found.broken}")
         out.data(msgspec.to_builtins(found))
-        return DONE
+        return DONE if found.text or found.since else DID_NOT_HAPPEN
 
 
 def _review(parser: argparse.ArgumentParser) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any, cast
 
 import msgspec
 
-from app.cli.command import DID_NOT_HAPPEN, DONE, USAGE, Command, Printer
+from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, USAGE, Command, Printer
 from app.cli.opened import opened, wait_for_job
 from app.cli.talk import readable
 from app.engine.records import LAYERS, EvictedInfo, Hit, Layer, Query, SearchMode
@@ -104,30 +103,56 @@ async def export(options: argparse.Namespace, out: Printer) -> int:
     async with opened(options) as engine:
         known = await engine.ask.sessions()
         chosen = [s for s in known if options.session in (None, s.id)]
-        if not chosen:
+        if options.session and not chosen:
             out.remark(f"There is no session {options.session!r}.")
             return DID_NOT_HAPPEN
+        if not chosen:
+            out.remark("There are no sessions yet.")
+        rows: list[dict[str, str]] = []
         for one in chosen:
             items = await engine.ask.transcript(one.id, limit=1_000_000)
             if options.format == "md":
-                sys.stdout.write(f"# {one.title}\n\n")
-                sys.stdout.write("\n\n".join(readable(item) for item in items) + "\n\n")
+                text = "\n\n".join([f"# {one.title}", *(readable(item) for item in items)]) + "\n"
             else:
-                for item in items:
-                    line = msgspec.json.encode(item).decode()
-                    sys.stdout.write(line + "\n")
+                text = "\n".join(msgspec.json.encode(item).decode() for item in items)
+            out.text(text)
+            rows.append({"session": one.id, "format": options.format, "text": text})
+        out.data(rows)
         return DONE
 
 
 async def models(options: argparse.Namespace, out: Printer) -> int:
+    if options.fetch:
+        return await _fetch(out)
     from app.startup import known_models
 
     rows = await known_models(options.endpoint or os.environ.get("PALIMPSEST_ENDPOINT"))
     for row in rows:
         out.text(f"{row['name']:<32} {row['window']:>8} tokens ({row['source']})  {row['server']}")
-    if not rows:
-        out.text("No server answered. Start one, or name it with --endpoint URL.")
     out.data(rows)
+    if not rows:
+        where = f"No server answered at {options.endpoint}" if options.endpoint else "None answered"
+        out.remark(f"{where}. Start it, or correct its address: --endpoint http://HOST:PORT/v1")
+        return MODEL_FAILED
+    return DONE
+
+
+async def _fetch(out: Printer) -> int:
+    """Bring the built-in model; there already, it is not fetched again."""
+    from app.engine.llm.catalogue import BUILTIN
+    from app.engine.llm.weights import ensure
+    from app.places import models_dir
+
+    told: list[str] = []
+
+    def progress(_done: int, total: int, what: str) -> None:
+        if not told or told[-1] != what:
+            told.append(what)
+            out.remark(f"{what} ({total / 1e6:.0f} MB)")
+
+    path = await ensure(BUILTIN, models_dir(), progress)
+    out.text(f"The built-in model is there: {path}")
+    out.data({"model": BUILTIN, "path": str(path)})
     return DONE
 
 
@@ -143,7 +168,8 @@ def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("md", "jsonl"), default="md")
 
 
-def _endpoint(parser: argparse.ArgumentParser) -> None:
+def _models(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--fetch", action="store_true", help="fetch the built-in model (93 MB)")
     parser.add_argument("--endpoint", metavar="URL", help="address of a server")
 
 
@@ -169,5 +195,5 @@ ROWS = [
     ),
     Command("doctor", "Check files, index, history and model.", doctor),
     Command("export", "Write conversations out.", export, _export),
-    Command("models", "List servers and their models.", models, _endpoint, workspace=False),
+    Command("models", "List servers and their models.", models, _models, workspace=False),
 ]

@@ -144,9 +144,14 @@ async def compact(options: argparse.Namespace, out: Printer) -> int:
 async def flush(options: argparse.Namespace, out: Printer) -> int:
     async with opened(options) as engine:
         job = await wait_for_job(engine, await engine.do.flush(options.session))
-        out.text(job.result or job.reason or job.state)
-        out.data({"state": job.state, "section": job.target, "result": job.result})
-        return DONE if job.state == "done" else MODEL_FAILED
+        nothing = job.state == "skipped"
+        said = job.result or job.reason or ("There is nothing new to keep." if nothing else "")
+        if job.state == "done" or nothing:
+            out.text(said)
+        else:
+            out.remark(said or f"The flush is {job.state}.")
+        out.data({"state": job.state, "section": job.target, "result": said})
+        return DONE if job.state == "done" or nothing else MODEL_FAILED
 
 
 def _session(parser: argparse.ArgumentParser) -> None:

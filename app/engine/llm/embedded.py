@@ -133,7 +133,8 @@ class EmbeddedModel:
             if file is None:
                 raise ModelUnavailable(
                     "The built-in model is not there yet.",
-                    "Fetch it: python packaging/run.py --setup",
+                    "Fetch it with: palimpsest models --fetch (93 MB), "
+                    "or choose another model in Settings.",
                 )
             key = secrets.token_urlsafe(24)
             wanted = {

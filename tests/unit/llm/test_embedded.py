@@ -208,7 +208,7 @@ def test_a_missing_model_says_how_to_fetch_it(tmp_path: Path) -> None:
         model = EmbeddedModel(tmp_path)
         with pytest.raises(ModelUnavailable) as caught:
             await complete(model, SHORT)
-        assert "--setup" in caught.value.remedy
+        assert "models --fetch" in caught.value.remedy
         await model.close()
 
     asyncio.run(main())
