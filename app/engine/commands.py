@@ -13,7 +13,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 from app.engine.config import EngineConfig
-from app.engine.errors import BaseChanged, ConfigError, StorageError, WorkspaceBusy
+from app.engine.errors import BaseChanged, ConfigError, StorageError, UserError, WorkspaceBusy
 from app.engine.interop.arrival import bring_motus
 from app.engine.interop.motus import Imported
 from app.engine.jobs import Runner
@@ -38,6 +38,11 @@ class Commands:
         if self._rooms.read_only:
             raise StorageError(
                 "This workspace is open for reading only.", "Open a copy to make changes."
+            )
+        if not self._rooms.layout.root.is_dir():  # never make a second one in its old place
+            raise StorageError(
+                "The workspace's folder is not there any more.",
+                "Put it back, or open it where it is now.",
             )
 
     async def _write(self, work: Callable[[], T]) -> T:
@@ -75,6 +80,8 @@ class Commands:
         never waits for. A second send to a session that is still answering raises `WorkspaceBusy`.
         """
         self._may_write()
+        if not text.strip():
+            raise UserError("There is nothing to send.", "Type a message first.")
         live = await self._rooms.session(session_id)
         if live.busy:
             raise WorkspaceBusy("A reply is still being made.", "Stop it, or wait until it ends.")

@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from app.engine.errors import PathRefused, Unreadable
+from app.engine.errors import PathRefused, StorageError, Unreadable
 from app.engine.records import DailySection, DayLog
 from app.engine.workspace.confine import write_target
 from app.engine.workspace.daily_log import day_paths, read_day
@@ -144,18 +144,27 @@ class SectionStates:
 
     def _initialise(self, when: datetime) -> None:
         """Files changed strictly after the watermark wait; the others were merged before us."""
-        with lock(self._layout.lock_file("sections")):
-            if self._path.exists():
-                return
-            mark = read_watermark(self._layout).instant
-            merged = [
-                _record(key_of(path, section), SectionState("merged", "", "before this log"), when)
-                for path, day in self._days()
-                if datetime.fromtimestamp((self._layout.root / path).stat().st_mtime, UTC) <= mark
-                for section in day.sections
-            ]
-            head = msgspec.json.encode({"v": 1, "watermark": mark.isoformat()}) + b"\n"
-            write_atomic(self._path, head + b"".join(merged))
+        mark = read_watermark(self._layout).instant
+        merged = SectionState("merged", "", "before this log")
+        try:
+            with lock(self._layout.lock_file("sections")):
+                if self._path.exists():
+                    return
+                old = [_record(key, merged, when) for key in self._until(mark)]
+                head = msgspec.json.encode({"v": 1, "watermark": mark.isoformat()}) + b"\n"
+                write_atomic(self._path, head + b"".join(old))
+        except StorageError:
+            # A disk that takes nothing can still be read: the states are known, not kept.
+            self._states = dict.fromkeys(self._until(mark), merged)
+
+    def _until(self, mark: datetime) -> list[SectionKey]:
+        """The sections of files that were last changed at `mark` or before."""
+        return [
+            key_of(path, section)
+            for path, day in self._days()
+            if datetime.fromtimestamp((self._layout.root / path).stat().st_mtime, UTC) <= mark
+            for section in day.sections
+        ]
 
     # ------------------------------------------------------------------ reading
 
