@@ -15,6 +15,7 @@ from app.engine.agent.assembly import Assembled, frame, surroundings
 from app.engine.agent.live import LiveSession
 from app.engine.agent.parts import AgentParts
 from app.engine.config import CompactionConfig
+from app.engine.context.committing import MOVED, commit
 from app.engine.context.compactor import (
     Compaction,
     ConversationCompactor,
@@ -143,30 +144,11 @@ class ContextKeeper:
         self, compactor: ConversationCompactor, outcome: Outcome
     ) -> Compaction | None:
         """Commit what was computed, or log why there is nothing; the compaction if it counts."""
-        if isinstance(outcome, NotCompacted):
-            if outcome.kind in ("failed", "no_gain"):
-                failed = e.CompactionFailed(reason=outcome.reason, raw=outcome.raw[:10_000])
-                await self._live.write(lambda session: session.append(failed))
-            return None
-        made = outcome
-        done = await self._live.write(
-            lambda session: session.commit_compaction(
-                summary=made.summary,
-                message=made.message,
-                covered=[i for i in made.covered if i != made.pending],
-                pending=made.pending,
-                reason=made.reason,
-                format=made.profile,
-                before=made.before,
-                after=made.after,
-            )
+        made = await commit(
+            compactor, outcome, self._live.id, self._live.write, self._parts.bus.publish
         )
-        if done is None:
-            reason = MOVED
-            self._parts.bus.publish(Activity("compaction", "skipped", self._live.id, reason=reason))
-            return None
-        await compactor.committed(made, done.number)
-        self._parts.bus.changed("context", ids=(self._live.id,))
+        if made is not None:
+            self._parts.bus.changed("context", ids=(self._live.id,))
         return made
 
     async def _compactor(
@@ -264,9 +246,6 @@ class ContextKeeper:
 
     def _emit(self, state: Literal["started", "finished", "failed"], reason: str) -> None:
         self._parts.bus.publish(Activity("overflow", state, self._live.id, reason=reason))
-
-
-MOVED = "The conversation moved on meanwhile; its compaction was thrown away."
 
 
 def _evicted(eviction: Eviction) -> e.Eviction:

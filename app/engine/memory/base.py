@@ -13,9 +13,10 @@ import logging
 import threading
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableSequence, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar, cast, overload
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
+from typing import Any, ClassVar, TypeVar, cast, overload
 
+from app.engine.context.committing import Run
 from app.engine.context.tokenizer import Tiktoken
 from app.engine.context.tokens import Counter
 from app.engine.context.trimming import cut_to_tokens
@@ -33,12 +34,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Emit = Callable[[Activity], None]
 ChatMessage = Message | Mapping[str, Any]
-
-
-class Run(Protocol):
-    """Carries out work on the session, in a thread, one at a time."""
-
-    def __call__(self, work: Callable[[Session], T], /) -> Awaitable[T]: ...
 
 
 class BaseMemory(ABC):

@@ -16,13 +16,12 @@ from typing import Any, ClassVar, Literal, cast
 import msgspec
 
 from app.engine.config import CompactionConfig
+from app.engine.context.committing import commit
 from app.engine.context.compactor import (
-    Compaction,
     ConversationCompactor,
     Flush,
     Frame,
     NotCompacted,
-    Outcome,
 )
 from app.engine.context.pace import Pace
 from app.engine.context.summaries import SummaryAnswer, SummaryRequest
@@ -39,7 +38,6 @@ from app.engine.llm.roles import Endpoints
 from app.engine.memory.base import BaseMemory, ChatMessage, Emit
 from app.engine.memory.motus_settings import CompactionMemoryConfig
 from app.engine.records import Message, Window
-from app.engine.session import entries as e
 from app.engine.session.session import Session
 
 log = logging.getLogger(__name__)
@@ -49,7 +47,6 @@ NO_CLIENT = (
     "compact() needs a client to ask for the summary: give one with set_model(client=…), "
     "or give a compact_fn."
 )
-MOVED = "The conversation moved on meanwhile; its compaction was thrown away."
 
 
 class CompactionBase(BaseMemory):
@@ -220,7 +217,7 @@ class CompactionBase(BaseMemory):
         outcome = await compactor.compact(
             self._session.context, flush=self._flush, offload=self._offload
         )
-        made = await self._settle(compactor, outcome)
+        made = await commit(compactor, outcome, self.session_id, self._work, self._emit)
         if isinstance(outcome, NotCompacted) and outcome.kind == "failed":
             raise UserError(outcome.reason, outcome.remedy)
         return made.summary if made is not None else None
@@ -254,36 +251,10 @@ class CompactionBase(BaseMemory):
         outcome = await compactor.compact_if_due(
             self._session.context, flush=self._flush, offload=self._offload
         )
-        made = await self._settle(compactor, outcome) if outcome is not None else None
+        if outcome is None:
+            return None
+        made = await commit(compactor, outcome, self.session_id, self._work, self._emit)
         return made.summary if made is not None else None
-
-    async def _settle(
-        self, compactor: ConversationCompactor, outcome: Outcome
-    ) -> Compaction | None:
-        """Commit what was computed, or log why there is nothing; the compaction if it counts."""
-        if isinstance(outcome, NotCompacted):
-            if outcome.kind in ("failed", "no_gain"):
-                failed = e.CompactionFailed(reason=outcome.reason, raw=outcome.raw[:10_000])
-                await self._work(lambda session: session.append(failed))
-            return None
-        made = outcome
-        done = await self._work(
-            lambda session: session.commit_compaction(
-                summary=made.summary,
-                message=made.message,
-                covered=[i for i in made.covered if i != made.pending],
-                pending=made.pending,
-                reason=made.reason,
-                format=made.profile,
-                before=made.before,
-                after=made.after,
-            )
-        )
-        if done is None:
-            self._emit(Activity("compaction", "skipped", self.session_id, reason=MOVED))
-            return None
-        await compactor.committed(made, done.number)
-        return made
 
     async def _compactor(self) -> ConversationCompactor:
         main, model = self._endpoint("chat"), self._endpoint("compaction")
