@@ -165,7 +165,8 @@ def _tool(item: TranscriptItem) -> Shown:
         right = plural(lines, "{n} line", "{n} lines") if lines != 1 else _chars(len(item.result))
         if item.cut:
             right = _chars(item.cut)
-    took = seconds(item.seconds) if (item.seconds or 0) >= LEAST_TIME else ""
+    spent = item.seconds or 0.0
+    took = seconds(spent) if spent >= LEAST_TIME else ""
     body = [Part(_pretty(item.arguments), "code", tr("Arguments"))] if item.arguments else []
     if item.result is not None:
         body.append(Part(item.result, "code", tr("Result")))
