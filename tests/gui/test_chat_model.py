@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
+from PySide6.QtWidgets import QApplication
 
 from app.engine.events import TurnEvent
 from app.engine.records import ContextPart, ContextView, TranscriptItem, Window
 from app.gui.look.icons import pixmap
 from app.gui.panes.chat.blocks import groups, marks, since
+from app.gui.panes.chat.inspector import Inspector
 from app.gui.panes.chat.model import (
     TOOL_ICONS,
     call_line,
@@ -200,6 +202,26 @@ def test_drafts_are_kept_by_session_and_go_when_empty() -> None:
 
 
 # ---------------------------------------------------------------------------- the inspector
+
+
+def test_where_the_window_comes_from_is_never_elided(qtbot) -> None:
+    panel = Inspector()
+    qtbot.addWidget(panel)
+    panel.resize(330, 600)
+    panel.show()
+    panel.show_view(ContextView((), 614, Window(8_192, "loaded"), {}))
+    beside = panel.source.y() == panel.of.y()
+    assert panel.source.text() == "as loaded"
+    assert panel.source.accessibleName().endswith("as the server loaded it.")
+    panel.show_view(ContextView((), 24_300, Window(131_072, "table"), {}, estimated=True))
+    panel.resize(280, 600)
+    QApplication.processEvents()
+    assert beside
+    assert panel.source.y() > panel.of.y()
+    for source in ("setting", "loaded", "reported", "learned", "table", "default"):
+        panel.show_view(ContextView((), 24_300, Window(131_072, source), {}, estimated=True))
+        QApplication.processEvents()
+        assert panel.source.sizeHint().width() <= panel.source.width()
 
 
 def view(*parts: ContextPart, flush: int = 0) -> ContextView:

@@ -35,6 +35,7 @@ from app.gui.panes.search.marked import lay_out
 from app.gui.panes.search.model import Found, Head, HitModel, by_layer, shown
 from app.gui.panes.search.page import PageModel, PageView, marks
 from app.gui.panes.search.pane import SearchPane
+from app.gui.panes.search.tabs import Tab, Tabs
 from app.gui.widgets.pane import Target
 from tests.gui.conftest import NOW
 
@@ -453,6 +454,22 @@ def test_the_preview_shows_the_place_with_marks_and_ways(qtbot, qloop, until, pa
     assert pane.went == [Target("timeline", session_id="s-1", entry_id="e1")]
     qtbot.keyClicks(pane.preview.field, "stop")
     assert pane.preview.field.text().endswith("stop")
+
+
+def test_narrow_tabs_keep_their_words_and_order_and_groups_tell_by_tip(qtbot):
+    tabs = Tabs()
+    qtbot.addWidget(tabs)
+    tabs.set_counts({"memory": 1, "daily": 2, "sessions": 6})
+    tabs.set_sorting(newest=False, by_day=False)
+    tabs.resize(1_000, 44)
+    tabs.show()
+    assert (tabs.order.text(), tabs.grouping.text()) == ("Best first", "By place")
+    tabs.resize(tabs.minimumSizeHint())
+    QApplication.processEvents()
+    assert (tabs.order.text(), tabs.grouping.text()) == ("", "")
+    assert tabs.order.toolTip() == "Order: best first"
+    assert tabs.grouping.geometry().right() <= tabs.width() < 700
+    assert all(tab.width() >= tab.sizeHint().width() for tab in tabs.findChildren(Tab))
 
 
 def test_the_hit_stays_in_sight_while_the_parts_find_their_size(qtbot):

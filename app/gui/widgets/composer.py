@@ -93,6 +93,7 @@ class WritingField(QPlainTextEdit):
 
     def _dress(self) -> None:
         self.setFont(font("read"))
+        self.viewport().setFont(self.font())  # that is what the placeholder is painted in
         palette = QPalette(self.palette())
         palette.setColor(QPalette.ColorRole.Base, Qt.GlobalColor.transparent)
         palette.setColor(QPalette.ColorRole.Text, token("text"))

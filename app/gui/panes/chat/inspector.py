@@ -6,8 +6,8 @@ Shows values; asks for nothing itself. Folds and scroll position survive a newer
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QPalette, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.engine.errors import UserError
 from app.engine.records import CompactionReport, ContextView, ModelStatus
@@ -131,11 +131,15 @@ class Inspector(QWidget):
         row.setSpacing(6)
         row.addWidget(self.total)
         row.addWidget(self.of)
-        row.addWidget(self.source, 1)
+        row.addStretch(1)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._row.setSpacing(6)
+        self._row.addLayout(row)
+        self._row.addWidget(self.source, 1)
         part = QVBoxLayout()
         part.setContentsMargins(SIDE, 2, SIDE, 0)
         part.setSpacing(5)
-        part.addLayout(row)
+        part.addLayout(self._row)
         part.addWidget(self.meter)
         part.addWidget(self.prefix)
         self.box.addLayout(part)
@@ -196,6 +200,7 @@ class Inspector(QWidget):
         self.source.setText(source_words(view))
         self.of.setToolTip(source_sentence(view))
         self.source.setAccessibleName(source_sentence(view))
+        self._settle_source()
         found = groups(view)
         parts = [Part(g.kind, g.tokens, g.word) for g in found]
         self.meter.set_parts(parts, view.window.tokens, marks(view))
@@ -208,6 +213,22 @@ class Inspector(QWidget):
             plural(cut, "{n} line of memory cut by budget", "{n} lines of memory cut by budget")
         )
         self.cut.setVisible(cut > 0)
+
+    def _settle_source(self) -> None:
+        """Where the window's size comes from stands beside it, or below when that is too long."""
+        parts = (self.total, self.of, self.source)
+        room = self.width() - 2 * SIDE - 20
+        wide = sum(p.fontMetrics().horizontalAdvance(p.text()) for p in parts)
+        beside = wide + 12 <= room
+        way = QBoxLayout.Direction
+        self._row.setDirection(way.LeftToRight if beside else way.TopToBottom)
+        self._row.setSpacing(6 if beside else 0)
+        left, right = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
+        self.source.setAlignment(right if beside else left)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._settle_source()
 
     def _show_groups(self, found: list[Group]) -> None:
         kinds = [g.kind for g in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.gui.look.text import number, tr
@@ -86,6 +86,7 @@ class Tabs(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setMinimumHeight(44)
+        self._sorting = ("", "")
         self._tabs = {layer: Tab(layer) for layer in TABS}
         self.order = Button("", "quiet", icon="arrow-up-down")
         self.grouping = Button("", "quiet", icon="rows-3")
@@ -94,6 +95,7 @@ class Tabs(QWidget):
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(22, 2, 16, 8)
         self._row.setSpacing(2)
+        self._row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetNoConstraint)
         for layer, tab in self._tabs.items():
             tab.setAccessibleName(tab.text())
             tab.clicked.connect(lambda _=False, x=layer: self.chosen.emit(x))
@@ -118,14 +120,39 @@ class Tabs(QWidget):
         """The hits per layer; None while nothing is searched for."""
         for layer, tab in self._tabs.items():
             tab.set_count(-1 if counts is None else tab_count(counts, layer))
+        self._settle()
 
     def set_sorting(self, *, newest: bool, by_day: bool) -> None:
-        self.order.setText(tr("Newest first") if newest else tr("Best first"))
+        self._sorting = (
+            tr("Newest first") if newest else tr("Best first"),
+            tr("By day") if by_day else tr("By place"),
+        )
         self.order.setAccessibleName(
             tr("Order: newest first") if newest else tr("Order: best first")
         )
-        self.grouping.setText(tr("By day") if by_day else tr("By place"))
         self.grouping.setAccessibleName(tr("Groups: by day") if by_day else tr("Groups: by place"))
+        self._settle()
+
+    def _tabs_wide(self) -> int:
+        return sum(tab.sizeHint().width() + self._row.spacing() for tab in self._tabs.values())
+
+    def _settle(self) -> None:
+        """Where the tabs need the room, order and groups are their icons and tell by tip."""
+        metrics = QFontMetricsF(font("body", 500))
+        words = sum(metrics.horizontalAdvance(one) + 44 for one in self._sorting)
+        margins = self._row.contentsMargins()
+        fits = self._tabs_wide() + words + margins.left() + margins.right() <= self.width()
+        for button, said in zip((self.order, self.grouping), self._sorting, strict=True):
+            button.setText(said if fits else "")
+            button.setToolTip("" if fits else button.accessibleName())
+
+    def minimumSizeHint(self) -> QSize:
+        """The words of order and groups ask for no room: they go first."""
+        return QSize(self._tabs_wide() + 132, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._settle()
 
     def set_margin(self, left: int) -> None:
         self._row.setContentsMargins(left - 2, 2, 16, 8)

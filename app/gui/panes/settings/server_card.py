@@ -97,7 +97,7 @@ class FitTable(QWidget):
         self.grid.setVerticalSpacing(0)
         self.grid.setColumnStretch(0, 3)
         self.grid.setColumnStretch(1, 2)
-        self.grid.setColumnStretch(2, 2)
+        self.grid.setColumnStretch(2, 3)
 
     def show_models(self, rows: list[tuple[str, str, str, str]]) -> None:
         """Rows of (model, window, words, tone)."""
