@@ -8,6 +8,7 @@ token estimate. No error code alone is trusted, because servers agree on none.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
@@ -89,6 +90,8 @@ def from_body(body: object, status: int | None = None) -> Fault:
 
 def from_exception(error: BaseException) -> Fault:
     """A fault from one exception of the client, known by its attributes alone (no import)."""
+    if isinstance(error, json.JSONDecodeError):
+        return Fault(message="a line of its answer is not understood")
     body: object = getattr(error, "body", None)
     status = getattr(error, "status_code", None)
     fault = from_body(body, status if isinstance(status, int) else None)

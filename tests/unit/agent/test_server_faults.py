@@ -346,3 +346,15 @@ def test_forced_compaction_follows_the_persons_settings(tmp_path: Path) -> None:
             assert sent[1:] == ["second", "b", "third"]
 
     run(main())
+
+
+def test_a_stream_of_nonsense_is_a_sentence_without_the_parsers_words(tmp_path: Path) -> None:
+    async def main() -> None:
+        nonsense = Reply(events=["data: {not json\n\n"])
+        async with engine_on(tmp_path / "ws", nonsense, config=config()) as desk:
+            result = await desk.send("Hi")
+        assert result.state == "failed"
+        assert "not understood" in result.error
+        assert "column" not in result.error
+
+    run(main())
