@@ -308,10 +308,12 @@ def test_new_results_leave_choice_and_text_alone(qloop, until, pane, ask):
 
 
 @pytest.mark.parametrize("width", [1100, 880, 700, 540, 440])
-def test_columns_fold_and_never_overlap(width):
-    there = columns(width)
+@pytest.mark.parametrize("zoom", [1.0, 1.4])
+def test_columns_fold_and_never_overlap(width, zoom):
+    there = columns(width, zoom)
     assert {"tool", "size", "state"} <= there.keys()
     assert ("when" in there) or "session" not in there, "the session folds before the age"
+    assert there["state"][1] == 108 * zoom  # no word of it is cut when the text is larger
     ends = sorted((left, left + wide) for left, wide in there.values())
     assert all(one[1] <= other[0] for one, other in pairwise(ends))
 

@@ -34,32 +34,34 @@ TITLES = {
 }
 
 
-def columns(width: float) -> dict[str, tuple[float, float]]:
-    """(left, width) of each column that fits beside the others in `width` px."""
+def columns(width: float, zoom: float = 1.0) -> dict[str, tuple[float, float]]:
+    """(left, width) of each column that fits beside the others in `width` px at a text zoom."""
     left, right = MARGIN + SIDE + ICON, width - MARGIN - SIDE
+    share = width / zoom  # px as if the text had its own size
     out: dict[str, tuple[float, float]] = {}
-    out["state"] = (right - 108, 108)
-    x = right - 108
-    if width >= 560:
-        x -= 116
-        out["when"] = (x, 104)
-    if width >= 720:
-        session = min(max((width - 520) * 0.42, 150), 420)
+    x = right - 108 * zoom
+    out["state"] = (x, 108 * zoom)
+    if share >= 560:
+        x -= 116 * zoom
+        out["when"] = (x, 104 * zoom)
+    if share >= 720:
+        session = min(max((share - 520) * 0.42, 150), 420) * zoom
         x -= session + 12
         out["session"] = (x, session)
-    x -= 92 + 28
-    out["size"] = (x, 92)
-    if width >= 900:
-        out["tool"] = (left, 128)
-        out["what"] = (left + 140, x - left - 152)
+    x -= 92 * zoom + 28
+    out["size"] = (x, 92 * zoom)
+    if share >= 900:
+        out["tool"] = (left, 128 * zoom)
+        start = left + 128 * zoom + 12
+        out["what"] = (start, x - start - 12)
     else:
         out["tool"] = (left, x - left - 12)
     return out
 
 
-def folds(width: float) -> bool:
+def folds(width: float, zoom: float = 1.0) -> bool:
     """Whether something stands in a second line of the rows."""
-    return width < 900
+    return width / zoom < 900
 
 
 class TableDelegate(RowDelegate):
@@ -79,7 +81,7 @@ class TableDelegate(RowDelegate):
         upper = QRectF(inner.left(), inner.top() + 5, inner.width(), 22)
         self._paint_cells(painter, upper, row, selected, faint)
         result: Result = row.data
-        there = columns(inner.right() + MARGIN + SIDE)
+        there = columns(inner.right() + MARGIN + SIDE, theme().zoom)
         more = [result.what]
         more += [] if "session" in there else [result.session]
         more += [] if "when" in there else [result.age]
@@ -90,7 +92,7 @@ class TableDelegate(RowDelegate):
         self, painter: QPainter, box: QRectF, row: Row, selected: bool, faint: str
     ) -> None:
         result: Result = row.data
-        there = columns(box.right() + MARGIN + SIDE)
+        there = columns(box.right() + MARGIN + SIDE, theme().zoom)
         soft = "text_soft" if selected else "text_faint"
 
         def cell(name: str) -> QRectF:
@@ -137,12 +139,23 @@ class ResultList(RowList):
         self.setItemDelegate(self.cells)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        lines = 2 if folds(self.viewport().width()) else 1
-        if lines != self._lines:
-            self._lines = lines
-            self.cells.set_lines(lines)
+        if self._fold():
             self._dress()
         super().resizeEvent(event)
+
+    def _fold(self) -> bool:
+        """Two lines where columns are folded; whether that is new."""
+        lines = 2 if folds(self.viewport().width(), theme().zoom) else 1
+        new = lines != self._lines
+        if new:
+            self._lines = lines
+            self.cells.set_lines(lines)
+        return new
+
+    def _dress(self) -> None:
+        if hasattr(self, "cells"):  # the text may have become larger
+            self._fold()
+        super()._dress()
 
 
 class _HeadCell(Pressable):
@@ -209,9 +222,13 @@ class TableHead(QWidget):
 
     def _on_theme(self) -> None:
         self.setFixedHeight(row_height(30))
+        self._place()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        there = columns(self.width())
+        self._place()
+
+    def _place(self) -> None:
+        there = columns(self.width(), theme().zoom)
         for name, cell in self._cells.items():
             cell.setVisible(name in there)
             if name in there:
