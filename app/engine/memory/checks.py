@@ -158,11 +158,16 @@ def added(found: Sequence[Change]) -> list[tuple[Change, str]]:
 def _source_missing(candidate: Candidate, found: Sequence[Change]) -> Check:
     sources = [likeness.words(text) for text in candidate.inputs]
     sources += [likeness.words(b.text) for b in bullets(candidate.base)]
+    least = candidate.source_min_overlap
+
+    def found_in_some(text: str) -> bool:
+        own = likeness.words(text)
+        return least <= 0 or any(likeness.contained(own, one) >= least for one in sources)
+
+    whole = {text.strip() for one in candidate.inputs for text in one.splitlines()}
+    # A line that stands in a log as it is needs no comparing: thousands of days stay quick.
     without = [
-        text
-        for _, text in added(found)
-        if max((likeness.contained(likeness.words(text), s) for s in sources), default=0.0)
-        < candidate.source_min_overlap
+        text for _, text in added(found) if text.strip() not in whole and not found_in_some(text)
     ]
     if without:
         return Check(

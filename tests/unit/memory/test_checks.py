@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
 import pytest
@@ -161,3 +162,14 @@ def test_a_rewording_that_keeps_its_specifics_passes() -> None:
     base = f"{BASE}\n- Likes tea in the mornings"
     new = base.replace("- Likes tea in the mornings", "- Prefers tea in the mornings")
     assert bad(new, base=base, approved=base) == []
+
+
+def test_years_of_days_are_checked_at_once() -> None:
+    lines = [f"- Bed {n} was watered by Ines before the {n}th walk" for n in range(2_000)]
+    answer = "\n".join([BASE, *lines])
+    candidate = Candidate(judge(answer, "stop"), base=BASE, approved=BASE, inputs=tuple(lines))
+    found = changes(BASE, answer)
+    begun = process_time()
+    checks = run_checks(candidate, found)
+    assert process_time() - begun < 1.5
+    assert "source_missing" not in [c.name for c in failed(checks)]
