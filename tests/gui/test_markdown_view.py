@@ -102,6 +102,16 @@ def test_nothing_is_loaded_and_markup_is_text(qtbot, listener):
     assert view.loadResource(2, QUrl("file:///etc/hostname")) is None
 
 
+def test_task_lists_show_their_boxes_and_markup_stays_text(qtbot):
+    text = '- [ ] water the lemon\n- [x] order seeds\n- <input checked="checked"> plain'
+    view = MarkdownView(text)
+    qtbot.addWidget(view)
+    shown = view.toPlainText()
+    assert "☐ water the lemon" in shown
+    assert "☑ order seeds" in shown
+    assert '<input checked="checked"> plain' in shown
+
+
 def test_only_safe_links_are_links_and_a_click_only_tells(qtbot):
     view = view_of(qtbot, NASTY.format(port=1))
     assert anchors(view) == ["https://example.org/a", "mailto:a@example.org"]

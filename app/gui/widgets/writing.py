@@ -35,6 +35,7 @@ MORE = "palimpsest-more:"  # our own scheme: show what was folded
 CODE = QTextFormat.Property.UserProperty + 1
 WELL = 10  # px between the edge of a well and its text
 QUOTE = QTextFormat.Property.UserProperty + 2
+OPEN_BOX, TICKED = "☐", "☑"
 TABLE_LIMIT = 50  # rows; a longer table is shown as its source
 FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 
@@ -42,8 +43,10 @@ FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 @lru_cache(maxsize=1)
 def parser() -> Any:
     from markdown_it import MarkdownIt
+    from mdit_py_plugins.tasklists import tasklists_plugin
 
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    known = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return known.use(tasklists_plugin)
 
 
 def _long_table(text: str) -> bool:
@@ -299,6 +302,9 @@ class Writer:
                 form.setFont(code_font(self._role))
                 form.setBackground(token("sunken"))
                 cursor.insertText(neutral(one.content), form)
+            elif kind == "html_inline":
+                # With html off only the task list plugin makes these: the box of an item.
+                cursor.insertText(TICKED if "checked=" in one.content else OPEN_BOX, form)
             elif kind == "image":
                 form.setForeground(token("text_faint"))
                 alt = neutral(one.content or "").strip() or tr("no description")
