@@ -27,6 +27,8 @@ from app.showing import CLOSE_WITHIN, Showing, crash_folder, demo_folder
 if TYPE_CHECKING:
     import asyncio
 
+    from app.gui.bridge.asked import AskedToEnd
+
 APP_ID = "palimpsest"
 # Seconds after which nothing is waited for any more: all that was said is on disk by then.
 LEAVE_AFTER = 4.2
@@ -116,10 +118,20 @@ async def program(showing: Showing, leaving: Callable[[], None] = lambda: None) 
 
     `leaving` is called when the last window closes, before anything is waited for.
     """
+    from app.gui.bridge.asked import AskedToEnd
+
+    with AskedToEnd() as asked:
+        return await _one_after_another(showing, leaving, asked)
+
+
+async def _one_after_another(
+    showing: Showing, leaving: Callable[[], None], asked: AskedToEnd
+) -> int:
     import asyncio
     import shutil
 
     while True:
+        asked.close = showing.window.close
         beginning = asyncio.create_task(showing.begin())
         beginning.add_done_callback(lambda task, s=showing: _told(task, s))
         await showing.ended.wait()

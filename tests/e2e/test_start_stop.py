@@ -7,6 +7,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.fake_server import FakeServer, say
 from tests.helpers.windowed import Run, surroundings, windowed
 
@@ -66,6 +68,24 @@ def test_closed_while_a_reply_streams_and_a_job_waits(tmp_path: Path) -> None:
         ]
         assert log[-1]["type"] == "interrupted"
         assert "LEFT" in run.out, "nothing had to be left behind"
+
+    asyncio.run(main())
+
+
+SIGNALLED = """
+import os, signal
+await until(lambda: show.opened.is_set())
+print("CLOSING", time.time(), flush=True)
+os.kill(os.getpid(), signal.{name})
+await asyncio.sleep(30)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_closes_the_window_as_its_button_does(tmp_path: Path, name: str) -> None:
+    async def main() -> None:
+        async with FakeServer(say("ok")) as server:
+            ended_well(await windowed(tmp_path, server.base_url, SIGNALLED.format(name=name)))
 
     asyncio.run(main())
 
