@@ -248,7 +248,7 @@ class OpenAIEndpoint:
         if collector.lost_calls:
             # Calls were announced and none came: that one request again, without streaming.
             yield WaitingDelta("the server lost a tool call: asking once more")
-            body = await _called(_create(client, self._body(plan, stream=False)))
+            body = await _called(lambda: _create(client, self._body(plan, stream=False)))
             for delta in self._take_whole(body, collector):
                 yield delta
         yield collector.answer(self.name)
@@ -256,7 +256,9 @@ class OpenAIEndpoint:
     async def _streamed(
         self, client: AsyncOpenAI, plan: _Plan, collector: Collector
     ) -> AsyncGenerator[Delta, None]:
-        opening = asyncio.ensure_future(_called(_create(client, self._body(plan, stream=True))))
+        opening = asyncio.ensure_future(
+            _called(lambda: _create(client, self._body(plan, stream=True)))
+        )
         response: Any = None
         try:
             async with aclosing(waiting(opening)) as waits:
@@ -265,14 +267,14 @@ class OpenAIEndpoint:
             response = await opening
             kind = response.response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:
-                raw = await _called(response.response.aread())
+                raw = await _called(response.response.aread)
                 page = {"message": "a web page came, not a model's answer"}
                 for delta in self._take_whole(_json(raw) if "json" in kind else page, collector):
                     yield delta
                 return
             chunks = aiter(response)
             while True:
-                coming = asyncio.ensure_future(_called(_next_chunk(chunks)))
+                coming = asyncio.ensure_future(_called(lambda: _next_chunk(chunks)))
                 try:
                     if not collector.began:
                         async with aclosing(waiting(coming)) as waits:
@@ -374,10 +376,14 @@ def _make_client(base_url: str, key: str) -> AsyncOpenAI:
     return client
 
 
-async def _called(awaitable: Awaitable[T]) -> T:
-    """Await a call into the client; every failure of it comes out as `_Failed`."""
+async def _called(call: Callable[[], Awaitable[T]]) -> T:
+    """Make a call into the client; every failure of it comes out as `_Failed`.
+
+    The call is made here, not by the caller: a task that is cancelled before its first step would
+    leave a coroutine that nobody awaits.
+    """
     try:
-        return await awaitable
+        return await call()
     except (ModelError, Interrupted):
         raise
     except Exception as error:
