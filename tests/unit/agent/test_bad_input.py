@@ -127,7 +127,6 @@ def giving(output: str):
     return tool("execute", "Run a command.", work)
 
 
-@pytest.mark.case("B70")
 def test_a_result_larger_than_any_window_is_put_aside_and_the_session_opens_again(
     tmp_path: Path,
 ) -> None:
@@ -150,7 +149,6 @@ def test_a_result_larger_than_any_window_is_put_aside_and_the_session_opens_agai
     run(main())
 
 
-@pytest.mark.case("B70")
 def test_a_text_of_ones_own_that_is_too_large_is_said_to_be_so(tmp_path: Path) -> None:
     async def main() -> None:
         scripts = [say("Hello."), error(400, {"error": {"message": "prompt is too long"}})]
@@ -272,7 +270,6 @@ async def merged(desk: EngineDesk) -> None:
     await desk.engine.do.apply(info.id, decisions)
 
 
-@pytest.mark.case("B84")
 def test_memory_md_as_a_link_is_written_through_and_stays_a_link(tmp_path: Path) -> None:
     async def main() -> None:
         (tmp_path / "notes").mkdir()
@@ -289,7 +286,6 @@ def test_memory_md_as_a_link_is_written_through_and_stays_a_link(tmp_path: Path)
     run(main())
 
 
-@pytest.mark.case("B84")
 @pytest.mark.parametrize("kind", ["link", "hard link"])
 def test_an_alias_of_memory_md_is_no_way_around_its_writer(tmp_path: Path, kind: str) -> None:
     async def main() -> None:
@@ -344,7 +340,6 @@ CONTROLS = [
 ]
 
 
-@pytest.mark.case("B85")
 def test_secrets_never_reach_log_memory_and_index(tmp_path: Path) -> None:
     pem = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END PRIVATE KEY-----"
     told = (
@@ -400,7 +395,6 @@ def test_secrets_never_reach_log_memory_and_index(tmp_path: Path) -> None:
 SEPARATORS = "\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"
 
 
-@pytest.mark.case("B47")
 def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     async def main() -> None:
         spoken = f"one{'|'.join(SEPARATORS)}two"

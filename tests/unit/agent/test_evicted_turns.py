@@ -144,7 +144,6 @@ def linked(folder: Path, name: str, target: str) -> None:
     (folder / name).symlink_to(target)
 
 
-@pytest.mark.case("B84")
 def test_a_write_tool_through_an_alias_of_memory(tmp_path: Path) -> None:
     async def main() -> None:
         memory = "# Memory\n\n- The boat is called Selkie\n"
@@ -186,7 +185,6 @@ def remembering(seen: Seen) -> Reply:
     return say("Claro.")
 
 
-@pytest.mark.case("B84")
 @pytest.mark.parametrize("inside", [True, False])
 def test_a_consolidation_into_a_linked_memory(tmp_path: Path, inside: bool) -> None:
     """The rule: a link to a file of the workspace is kept and written through; others refused."""
@@ -210,7 +208,6 @@ def test_a_consolidation_into_a_linked_memory(tmp_path: Path, inside: bool) -> N
 ODD = "one\u2028two\u2029three\u0085four\vfive\fsix\x1cseven\x1deight\x1enine"
 
 
-@pytest.mark.case("B47")
 def test_a_text_with_other_line_separators_is_one_record(tmp_path: Path) -> None:
     async def main() -> None:
         before = f"# Memory\n\n- odd {ODD}\n- The boat is called Selkie\n"

@@ -6,8 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from app.engine.agent.tools import tool
 from app.engine.config import EngineConfig, MemoryConfig
 from app.engine.records import Decision, Query
@@ -58,7 +56,6 @@ def model(seen: Seen) -> Reply:
     return say(f"It is {SECRETS['openai'][:half]}", f"{SECRETS['openai'][half:]}, I think.")
 
 
-@pytest.mark.case("B85")
 def test_keys_are_masked_before_they_are_kept(tmp_path: Path) -> None:
     async def main() -> None:
         async def output(_arguments: dict[str, Any]) -> str:

@@ -75,7 +75,6 @@ def test_the_file_holds_all_and_the_model_sees_both_ends(tmp_path: Path) -> None
     assert view[0] is others[0]
 
 
-@pytest.mark.case("EVI-3")
 def test_a_result_a_filter_removed_is_not_brought_back(tmp_path: Path) -> None:
     _, evictions = evict(tmp_path, user("u"), result("t", "c1", long()))
     assert evictions[0].message.evicted
@@ -83,7 +82,6 @@ def test_a_result_a_filter_removed_is_not_brought_back(tmp_path: Path) -> None:
     assert [m.id for m in view] == ["u"]
 
 
-@pytest.mark.case("EVI-4")
 def test_a_result_a_filter_rewrote_keeps_its_status(tmp_path: Path) -> None:
     _, evictions = evict(tmp_path, result("t", "c1", long()))
     rewritten = Message(
