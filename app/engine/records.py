@@ -259,6 +259,25 @@ class Version(Struct, frozen=True):
     note: str = ""
 
 
+class Loss(Struct, frozen=True):
+    """A fact that a version of MEMORY.md dropped and the file lacks now.
+
+    `version` is the one that dropped it. `held` is the number of the version before it and `line`
+    the fact's 1-based place there: what `engine.do.bring_back(held, line)` takes.
+    """
+
+    text: str
+    held: int
+    line: int
+    version: Version
+    section: str = ""
+
+    @property
+    def run(self) -> str:
+        """The run that dropped it; "" for a person's own hand."""
+        return self.version.run
+
+
 class Source(Struct, frozen=True):
     """Where a line came from: a daily log's line, and the session entries behind it."""
 
@@ -285,7 +304,10 @@ class Change(Struct, frozen=True):
     """One decision of a review. `n` counts from 1 in the order of the file.
 
     `before` and `after` are whole lines without their newline. `base_line` and `result_line` are
-    the 1-based places where they begin in the base and in the candidate.
+    the 1-based places where they begin in the base and in the candidate. Of a `conflict`, `before`
+    is the file now, `after` the proposal and `old` the lines both sides started from; an empty one
+    of the first two means that this side dropped them. `group` is shared by the parts of a merge or
+    split that was taken apart: the number of the first of them, else 0.
     """
 
     n: int
@@ -297,10 +319,16 @@ class Change(Struct, frozen=True):
     result_line: int = 0
     sources: tuple[Source, ...] = ()
     conflict: bool = False
+    old: tuple[str, ...] = ()
+    group: int = 0
 
 
 class Decision(Struct, frozen=True):
-    """What a person said of one change. `text` replaces the change's `after` when accepted."""
+    """What a person said of one change. `text` replaces the change's `after` when accepted.
+
+    Of a conflict: reject keeps what the file has, accept takes the proposal's lines; `text` is for
+    both (one after the other), for own words, and "" for neither: then nothing is written there.
+    """
 
     n: int
     verdict: Literal["accept", "reject"]
@@ -329,7 +357,12 @@ class ProposalInfo(Struct, frozen=True):
 
 
 class Proposal(Struct, frozen=True):
-    """A candidate for MEMORY.md, and everything needed to judge it."""
+    """A candidate for MEMORY.md, and everything needed to judge it.
+
+    `started_from` is the number of the version the run began with, 0 when no version holds that
+    text. `changed` is the newest version that changed the file since; its number is 0 while the
+    edit on the disk is no version yet, and it is None while the file is the same.
+    """
 
     info: ProposalInfo
     base: str
@@ -340,6 +373,8 @@ class Proposal(Struct, frozen=True):
     raw: str = ""
     base_changed: bool = False
     note: str = ""
+    started_from: int = 0
+    changed: Version | None = None
 
 
 class Preview(Struct, frozen=True):
