@@ -25,6 +25,7 @@ from app.engine.records import (
 )
 from app.gui.look.text import moment, number, plural, preview, sentence, tr
 from app.gui.panes.memory.acts import memory_actions
+from app.gui.panes.memory.causes import near_day, since_words
 from app.gui.panes.memory.change_rows import word_of
 from app.gui.panes.memory.compare_page import ComparePage
 from app.gui.panes.memory.editor import Editor
@@ -36,7 +37,6 @@ from app.gui.panes.memory.review_view import NARROW, ReviewView
 from app.gui.panes.memory.reviews import Reviews
 from app.gui.panes.memory.scrubber import Scrubber
 from app.gui.panes.memory.versions import Versions
-from app.gui.panes.memory.why_panel import near_day, since_words
 from app.gui.panes.memory.writes import Keeper, Writes
 from app.gui.widgets.action import Action
 from app.gui.widgets.notices import UndoBar

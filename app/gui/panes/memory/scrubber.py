@@ -18,7 +18,7 @@ from app.engine.records import Version
 from app.gui.look.text import moment, number, plural, short_day, tr
 from app.gui.look.theme import theme, token
 from app.gui.look.type import font
-from app.gui.panes.memory.why_panel import cause_words
+from app.gui.panes.memory.causes import cause_words
 from app.gui.widgets.labels import Link, T, plain_tip
 from app.gui.widgets.marks import KindMark, mark_word
 from app.gui.widgets.marks import paint_mark as paint

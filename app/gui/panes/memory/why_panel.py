@@ -12,48 +12,16 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from app.engine.records import Provenance, Source, Version
-from app.gui.look.text import number, plural, preview, short_day, tr
+from app.engine.records import Provenance, Source
+from app.gui.look.text import number, plural, preview, tr
 from app.gui.look.theme import token
+from app.gui.panes.memory.causes import cause_words, near_day
 from app.gui.panes.memory.change_rows import source_name
 from app.gui.panes.memory.lines import plain
 from app.gui.widgets.buttons import IconButton
 from app.gui.widgets.labels import IconLabel, Link, T
 from app.gui.widgets.paint import smooth
 from app.gui.widgets.surfaces import Ground, Hairline
-
-CAUSES = {
-    "consolidation": "consolidation",
-    "saved": "saved on request",
-    "hand": "edited by hand",
-    "restored": "restored",
-    "external": "changed outside",
-    "undo": "taken back",
-    "start": "first version",
-}
-
-
-SHORT = {"saved": "saved", "hand": "by hand", "start": "from the start"}
-
-
-def cause_words(version: Version, *, short: bool = False) -> str:
-    """Who or what made a version: the model for a run, else the cause in words."""
-    if version.cause == "consolidation" and version.model:
-        return preview(version.model, 24)
-    known = CAUSES | SHORT if short else CAUSES
-    return tr(known.get(version.cause, version.cause))
-
-
-def near_day(version: Version, now: datetime) -> str:
-    """The day of a version within a sentence: today, yesterday, 10 Nov."""
-    words = short_day(version.when.astimezone().date(), now.astimezone().date())
-    return words.lower() if words in (tr("Today"), tr("Yesterday")) else words
-
-
-def since_words(version: Version, now: datetime) -> str:
-    """Beside a line: "demo script, 10 Nov"."""
-    who = cause_words(version, short=True)
-    return tr("{who}, {day}", who=who, day=near_day(version, now))
 
 
 class WhyPanel(Ground):

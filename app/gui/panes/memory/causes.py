@@ -1,0 +1,41 @@
+"""Who or what made a version of MEMORY.md, and when, in words. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from app.engine.records import Version
+from app.gui.look.text import preview, short_day, tr
+
+CAUSES = {
+    "consolidation": "consolidation",
+    "saved": "saved on request",
+    "hand": "edited by hand",
+    "restored": "restored",
+    "external": "changed outside",
+    "undo": "taken back",
+    "start": "first version",
+}
+
+
+SHORT = {"saved": "saved", "hand": "by hand", "start": "from the start"}
+
+
+def cause_words(version: Version, *, short: bool = False) -> str:
+    """Who or what made a version: the model for a run, else the cause in words."""
+    if version.cause == "consolidation" and version.model:
+        return preview(version.model, 24)
+    known = CAUSES | SHORT if short else CAUSES
+    return tr(known.get(version.cause, version.cause))
+
+
+def near_day(version: Version, now: datetime) -> str:
+    """The day of a version within a sentence: today, yesterday, 10 Nov."""
+    words = short_day(version.when.astimezone().date(), now.astimezone().date())
+    return words.lower() if words in (tr("Today"), tr("Yesterday")) else words
+
+
+def since_words(version: Version, now: datetime) -> str:
+    """Beside a line: "demo script, 10 Nov"."""
+    who = cause_words(version, short=True)
+    return tr("{who}, {day}", who=who, day=near_day(version, now))
