@@ -19,6 +19,7 @@ from app.engine.interop.motus import Imported
 from app.engine.jobs import Runner
 from app.engine.llm.roles import EndpointSettings, RoleSettings
 from app.engine.memory.base import BaseMemory
+from app.engine.memory.losses import bring_back
 from app.engine.policy_file import write_policy
 from app.engine.records import Applied, CompactionReport, Decision, TurnResult
 from app.engine.rooms import STRATEGIES, Rooms
@@ -199,6 +200,20 @@ class Commands:
         applied = await self._write(lambda: rooms.review.restore(number, when=rooms.clock()))
         self._memory_changed("", initiator)
         return applied
+
+    async def bring_back(
+        self, version: int, line: int, *, initiator: object | None = None
+    ) -> Applied:
+        """Write the fact at a line of an earlier version into the file, as a version of its own.
+
+        It stands under its old section (made again when gone), beside the neighbours that still
+        stand. Raises `NothingToBringBack` when that line holds no fact or the file has it.
+        """
+        rooms = self._rooms
+        written = await self._write(lambda: bring_back(rooms.writer, version, line, rooms.clock()))
+        await rooms.index.update("MEMORY.md")
+        self._memory_changed("", initiator)
+        return Applied(written.number, added=written.added, dropped=written.dropped)
 
     async def write_memory(
         self, text: str, base_sha256: str, *, initiator: object | None = None

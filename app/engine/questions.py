@@ -17,6 +17,7 @@ from app.engine.doctor import examine
 from app.engine.errors import ConfigError, SessionNotFound, Unreadable
 from app.engine.llm.roles import BUILTIN
 from app.engine.memory.diff import changes, word_marks
+from app.engine.memory.losses import losses
 from app.engine.memory.provenance import explain
 from app.engine.memory.retention import RetentionItem
 from app.engine.records import (
@@ -30,6 +31,7 @@ from app.engine.records import (
     EvictedInfo,
     Finding,
     JobInfo,
+    Loss,
     MemoryView,
     ModelCall,
     ModelStatus,
@@ -208,6 +210,14 @@ class Questions:
             return list(changes(before, after))
 
         return await asyncio.to_thread(work)
+
+    async def losses(self, limit: int = 1_000) -> list[Loss]:
+        """Facts that one of the newest `limit` versions dropped and MEMORY.md lacks now, newest
+        first; `do.bring_back(loss.held, loss.line)` writes one of them in again."""
+        rooms = self._rooms
+        return await asyncio.to_thread(
+            lambda: losses(rooms.history, rooms.writer.read().text, limit=limit)
+        )
 
     async def proposals(self, *, waiting: bool = False) -> list[ProposalInfo]:
         """Proposals, newest first; with `waiting`, only those a person can still decide."""

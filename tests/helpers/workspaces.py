@@ -7,10 +7,12 @@ async with engine_on(tmp_path, say("Hello")) as desk:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,16 @@ class EngineDesk:
     def sent(self, number: int = -1) -> list[dict[str, Any]]:
         """The messages of one request the server saw."""
         return self.server.requests[number].body["messages"]
+
+
+def to_the_end(test: Callable[[Path], Coroutine[Any, Any, None]]) -> Callable[[Path], None]:
+    """An async test on a folder as a plain one, run on a loop of its own."""
+
+    @wraps(test)
+    def run(tmp_path: Path) -> None:
+        asyncio.run(test(tmp_path))
+
+    return run
 
 
 @asynccontextmanager

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from app.engine.memory import likeness
+from app.engine.memory.alignment import align
 from app.engine.memory.answers import SENTENCES, Judged
-from app.engine.memory.diff import changes
-from app.engine.memory.outline import bullets, lines_of, normal
+from app.engine.memory.outline import Block, bullets, lines_of, normal
 from app.engine.records import Change, Check
 
 
@@ -107,16 +107,20 @@ def _over_budget(candidate: Candidate) -> Check:
 # ---------------------------------------------------------------------------- what was there
 
 
-def lost(approved: str, text: str) -> tuple[str, ...]:
-    """The facts of `approved` without a match in `text` (same, moved, reworded or merged)."""
+def lost(approved: str, text: str) -> tuple[Block, ...]:
+    """The facts of `approved` without a match in `text` (same, moved, reworded or merged).
+
+    Only what differs is compared, so that a small change costs little in a long file.
+    """
+    had, has = approved.split("\n"), text.split("\n")
+    if set(had) <= set(has):
+        return ()
     present = {normal(b.text) for b in bullets(text)}
-    facts = {b.start + 1 for b in bullets(approved)}
-    return tuple(
-        "\n".join(c.before)
-        for c in changes(approved, text)
-        if c.kind == "dropped" and c.base_line in facts
-        if normal("\n".join(c.before)) not in present
-    )
+    known = {normal(b.text) for b in bullets(approved)}
+    gone = [b for b in bullets(approved) if normal(b.text) not in present]
+    came = [b for b in bullets(text) if normal(b.text) not in known]
+    unmatched = [link.old[0] for link in align(gone, came).links if link.kind == "dropped"]
+    return tuple(gone[i] for i in sorted(unmatched))
 
 
 def _loss(candidate: Candidate) -> Check:

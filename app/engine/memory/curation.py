@@ -110,7 +110,7 @@ class Asking:
 
     def _took(self, group: Sequence[Part], judged: Judged, raw: str) -> None:
         if self._raw:  # what the file lacks shows in the difference; what a batch lost does not
-            self._eroded += lost(self._judged.text, judged.text)
+            self._eroded += [block.text for block in lost(self._judged.text, judged.text)]
         self._judged, self._raw = judged, raw
         self._done += [part.source for part in group if part.last]
 

@@ -9,6 +9,7 @@ Invariant: no person's git configuration has a say in it. All of it blocks: call
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ class History:
         self._new = self._path.with_name("history-new.git")
         self._old = self._path.with_name("history-old.git")
         self._sync = sync
+        self._places: tuple[Any, Mapping[int, Any]] = (None, {})
 
     # ------------------------------------------------------------------ writing
 
@@ -143,12 +145,13 @@ class History:
     def versions(self, limit: int | None = None) -> list[Version]:
         """Versions, newest first."""
         repo = self._open(create=False)
-        found: list[Version] = []
-        for commit in self._walk(repo):
-            if limit is not None and len(found) >= limit:
-                break
-            found.append(_version(commit))
-        return found
+        return [_version(commit) for commit in itertools.islice(self._walk(repo), limit)]
+
+    def walk(self, limit: int | None = None) -> Iterator[tuple[Version, str]]:
+        """Versions with their whole texts, newest first."""
+        repo = self._open(create=False)
+        for commit in itertools.islice(self._walk(repo), limit):
+            yield _version(commit), self._text(repo, commit)
 
     def latest(self) -> Version | None:
         """The newest version, if there is one."""
@@ -250,10 +253,28 @@ class History:
 
     def _commit(self, number: int) -> tuple[Any, Any]:
         repo = self._open(create=False)
-        for commit in self._walk(repo):
-            if self._number(commit) == number:
-                return repo, commit
-        raise VersionNotFound(f"MEMORY.md has no version {number}.")
+        oid = self._places_of(repo).get(number)
+        if oid is None:
+            raise VersionNotFound(f"MEMORY.md has no version {number}.")
+        return repo, repo[oid]
+
+    def _places_of(self, repo: Any) -> Mapping[int, Any]:
+        """Number -> commit. Only what was added since the last look is walked."""
+        tip = self._tip(repo) if repo is not None else None
+        if tip is None:
+            return {}
+        known_tip, known = self._places
+        if tip.id != known_tip:
+            new: dict[int, Any] = {}
+            for commit in self._walk(repo):
+                if commit.id == known_tip:
+                    break
+                new[self._number(commit)] = commit.id
+            else:
+                known = {}  # a history written anew shares nothing with the one before
+            known = {**known, **new}
+            self._places = (tip.id, known)  # one assignment: threads see the old or the new
+        return known
 
     def _number(self, commit: Any) -> int:
         return int(_trailers(commit.message).get("Version", "0"))

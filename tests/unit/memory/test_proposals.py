@@ -139,10 +139,10 @@ def test_thirty_small_losses_are_listed_with_their_runs_and_can_be_brought_back(
         assert [(c.kind, c.before) for c in shown.changes] == [("dropped", (f"- {victim}",))]
         desk.review.apply(outcome.run, accept_all(shown.changes), when=at)
         gone[f"- {victim}"] = outcome.run
-    listed = losses(desk.writer.history)
+    listed = losses(desk.writer.history, desk.memory)
     assert {loss.text: loss.run for loss in listed} == gone
     for loss in listed:
-        assert loss.text in desk.writer.history.text(loss.version - 1).split("\n")
+        assert desk.writer.history.text(loss.held).split("\n")[loss.line - 1] == loss.text
     at = START + timedelta(hours=40)
     desk.flush("- something new", at=at - timedelta(minutes=1))
     desk.model.replies = [bullets(left[:10])]

@@ -107,6 +107,22 @@ def test_odd_texts_are_kept_exactly(history: History) -> None:
     assert history.text(history.commit("a\ud83d", cause="hand", when=WHEN).number) == "a\ufffd"
 
 
+def test_a_version_is_found_by_its_number_whoever_added_or_rewrote_it(tmp_path: Path) -> None:
+    layout = Layout.at(tmp_path)
+    ensure(layout)
+    here, there = History(layout), History(layout)
+    here.commit("one", cause="start", when=WHEN)
+    assert here.text(1) == "one"
+    there.commit("two", cause="hand", when=WHEN)
+    here.commit("three", cause="hand", when=WHEN)
+    assert [here.text(n) for n in (3, 2, 1)] == ["three", "two", "one"]
+    assert [(v.number, text) for v, text in there.walk(2)] == [(3, "three"), (2, "two")]
+    there.rewrite(lambda text: text.replace("two", "2"), lambda kept: kept)
+    assert [here.text(n) for n in (1, 2, 3)] == ["one", "2", "three"]
+    with pytest.raises(VersionNotFound):
+        here.text(4)
+
+
 def test_many_versions_stay_quick(tmp_path: Path) -> None:
     history = History(Layout.at(tmp_path), sync=False)
     for n in range(300):
