@@ -31,6 +31,8 @@ from app.engine.session.snapshot import CompactionSessionState
 
 log = logging.getLogger(__name__)
 
+COUNTED_AT_ONCE = 10_000  # characters: their tokens are counted within a few milliseconds
+
 T = TypeVar("T")
 Emit = Callable[[Activity], None]
 ChatMessage = Message | Mapping[str, Any]
@@ -117,7 +119,8 @@ class BaseMemory(ABC):
         A tool result longer than `max_tool_result_tokens` is cut there; the log has all of it.
         """
         given = as_message(message)
-        return await self._work(lambda session: self._added(session, given))
+        small = len(given.content) <= COUNTED_AT_ONCE
+        return await self._work(lambda session: self._added(session, given), small=small)
 
     def _added(self, session: Session, message: Message) -> Message:
         before, size = session.fold.version, len(session.fold)
@@ -183,11 +186,16 @@ class BaseMemory(ABC):
         """Hear what happens to this memory, unless somebody does already."""
         self._on_event = self._on_event or on_event
 
-    async def _work(self, work: Callable[[Session], T]) -> T:
-        """`work(session)` in a thread, after whatever is still running on this session."""
+    async def _work(self, work: Callable[[Session], T], *, small: bool = False) -> T:
+        """`work(session)` in a thread, after whatever is still running on this session.
+
+        Small work on a session without a disk is done at once: a thread would cost more.
+        """
         if self._run is not None:
             return await self._run(lambda _session: self._now(work))
         async with self._turnstile:
+            if small and self._session.in_memory:
+                return self._now(work)
             return await asyncio.to_thread(self._now, work)
 
     def _now(self, work: Callable[[Session], T]) -> T:

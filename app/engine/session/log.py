@@ -19,8 +19,8 @@ from app.engine.session.codec import decode, encode
 from app.engine.session.entries import BadLine, Entry, Recovery
 from app.engine.workspace.files import (
     BOM,
+    AppendFile,
     Held,
-    append_durable,
     make_folder,
     sync_folder,
     try_lock,
@@ -109,6 +109,7 @@ class SessionLog:
         self.fsync = fsync
         self._lock_file = lock_file or path.with_name(path.name + ".lock")
         self._held: Held | None = None
+        self._file = AppendFile(path)
         self._seq = 0  # of the newest line; known once the writer has opened
         self._end = -1  # size of the file after our last append
         self._mended: list[Entry] = []
@@ -160,7 +161,7 @@ class SessionLog:
             encode(msgspec.structs.replace(entry, seq=self._seq + n))
             for n, entry in enumerate([*mended, *entries], 1)
         ]
-        offset = append_durable(self.path, b"".join(lines), sync=self.fsync == "always")
+        offset = self._file.append(b"".join(lines), sync=self.fsync == "always")
         made: list[Line] = []
         for n, line in enumerate(lines, 1):
             entry = numbered(decode(line), self._seq + n)
@@ -183,6 +184,7 @@ class SessionLog:
             raise StorageError(f"{self.path.name} could not be written.") from error
 
     def close(self) -> None:
+        self._file.close()
         if self._held is not None:
             self._held.release()
             self._held = None

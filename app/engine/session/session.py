@@ -117,6 +117,11 @@ class Session:
         return self._record.fold
 
     @property
+    def in_memory(self) -> bool:
+        """Whether nothing of it is on a disk, so that no work on it waits for one."""
+        return type(self._record.log) is MemoryLog  # a kind of one's own may do anything
+
+    @property
     def context(self) -> tuple[Message, ...]:
         """The messages in the model's view, without the system prompt."""
         return self.fold.context

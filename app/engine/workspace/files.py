@@ -207,13 +207,7 @@ def append_durable(path: Path, data: bytes, *, own_line: bool = True, sync: bool
         with _locked_for_append(path) as (fd, new):
             size = os.fstat(fd).st_size
             lead = b"\n" if own_line and size and _last_byte(path, size) != b"\n" else b""
-            try:
-                _write_all(fd, lead + data)
-                if sync:
-                    os.fsync(fd)
-            except OSError:
-                os.ftruncate(fd, size)
-                raise
+            _write_or_nothing(fd, lead + data, size, sync=sync)
             if new and sync:
                 sync_folder(path.parent)
             return size + len(lead)
@@ -221,15 +215,54 @@ def append_durable(path: Path, data: bytes, *, own_line: bool = True, sync: bool
         raise StorageError(f"{path.name} could not be written: {_why(error)}.") from error
 
 
+class AppendFile:
+    """A file appended to again and again, kept open, by a writer that holds a lock of its own.
+
+    Each append promises what `append_durable` does, but for the safety between writers. A file
+    that was moved or replaced meanwhile is opened anew.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd = -1
+        self._end = 0  # here the file ended with a newline
+
+    def append(self, data: bytes, *, sync: bool = True) -> int:
+        """Append whole lines; the offset of `data` is returned. Raises `StorageError`."""
+        try:
+            new = self._reopen()
+            size = os.fstat(self._fd).st_size
+            lead = b"" if size in (0, self._end) or _last_byte(self.path, size) == b"\n" else b"\n"
+            _write_or_nothing(self._fd, lead + data, size, sync=sync)
+            if new and sync:
+                sync_folder(self.path.parent)
+            self._end = size + len(lead) + len(data)
+            return size + len(lead)
+        except OSError as error:
+            raise StorageError(f"{self.path.name} could not be written: {_why(error)}.") from error
+
+    def close(self) -> None:
+        """Close the file; the next append opens it again."""
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+    def _reopen(self) -> bool:
+        """Have the file of that name open; whether it is a new one."""
+        if self._fd >= 0 and _same_file(self._fd, self.path):
+            return False
+        self.close()
+        self._end = 0
+        make_folder(self.path.parent)
+        self._fd, new = _open_for_append(self.path)
+        return new
+
+
 @contextlib.contextmanager
 def _locked_for_append(path: Path) -> Generator[tuple[int, bool], None, None]:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
     while True:
-        new = not path.exists()
-        fd = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
+        fd, new = _open_for_append(path)
         try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise OSError(22, "it is not a regular file")
             _lock_fd(fd, wait=True)
             # Moved or replaced while we waited (archive, forget): that file is not ours any more.
             if not _same_file(fd, path):
@@ -239,6 +272,28 @@ def _locked_for_append(path: Path) -> Generator[tuple[int, bool], None, None]:
         finally:
             _unlock_fd(fd)
             os.close(fd)
+
+
+def _open_for_append(path: Path) -> tuple[int, bool]:
+    """An open file, and whether it is new. Raises `OSError`, also for what is no regular file."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    new = not path.exists()
+    fd = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(22, "it is not a regular file")
+    return fd, new
+
+
+def _write_or_nothing(fd: int, data: bytes, size: int, *, sync: bool) -> None:
+    """Write all of it behind `size` bytes; what failed half-way is cut off again."""
+    try:
+        _write_all(fd, data)
+        if sync:
+            os.fsync(fd)
+    except OSError:
+        os.ftruncate(fd, size)
+        raise
 
 
 def _same_file(fd: int, path: Path) -> bool:

@@ -14,6 +14,7 @@ import pytest
 from app.engine.errors import StorageError, Unreadable, WorkspaceBusy
 from app.engine.workspace import files
 from app.engine.workspace.files import (
+    AppendFile,
     append_durable,
     encode,
     lock,
@@ -191,6 +192,113 @@ def test_an_append_that_waited_goes_to_the_file_of_that_name(tmp_path: Path) -> 
     held.release()
     waiting.join(30)
     assert path.read_bytes() == b"rewritten\nnew\n"
+
+
+# ---------------------------------------------------------------------------- what is on the disk
+
+
+def watch_the_disk(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What is asked of the disk, in order: ("sync" or "replace", name of the file or folder)."""
+    asked: list[tuple[str, str]] = []
+    sync, replace = os.fsync, os.replace
+
+    def fsync(fd: int) -> None:
+        name = os.path.basename(os.readlink(f"/proc/self/fd/{fd}"))
+        asked.append(("sync", name))
+        sync(fd)
+
+    def replaced(source: str | Path, target: Path) -> None:
+        asked.append(("replace", Path(target).name))
+        replace(source, target)
+
+    monkeypatch.setattr(files.os, "fsync", fsync)
+    monkeypatch.setattr(files.os, "replace", replaced)
+    return asked
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system which file is synced")
+def test_a_replacement_is_on_the_disk_before_it_has_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    asked = watch_the_disk(monkeypatch)
+    write_atomic(folder / "x.md", b"one")
+    (first, temporary), *rest = asked
+    assert (first, temporary.startswith(".x.md.")) == ("sync", True)
+    assert rest == [("replace", "x.md"), ("sync", "folder")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system which file is synced")
+def test_an_append_is_on_the_disk_when_it_returns_and_a_new_file_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    asked = watch_the_disk(monkeypatch)
+    kept = AppendFile(folder / "b")
+    for name, append in (("a", lambda: append_durable(folder / "a", b"x\n")),
+                         ("b", lambda: kept.append(b"x\n"))):  # fmt: skip
+        asked.clear()
+        append()
+        append()
+        assert asked == [("sync", name), ("sync", "folder"), ("sync", name)]
+    kept.close()
+
+
+# ---------------------------------------------------------------------------- a file kept open
+
+
+def test_a_file_kept_open_never_glues_a_line_to_another(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b'{"torn')
+    kept = AppendFile(path)
+    assert kept.append(b"one\n") == 7
+    assert kept.append(b"two\n") == 11
+    with path.open("ab") as other:
+        other.write(b"half")
+    assert kept.append(b"three\n") == 20
+    assert path.read_bytes() == b'{"torn\none\ntwo\nhalf\nthree\n'
+    os.truncate(path, 0)
+    assert kept.append(b"four\n") == 0
+    assert path.read_bytes() == b"four\n"
+    kept.close()
+
+
+def test_a_failed_append_to_a_file_kept_open_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = AppendFile(tmp_path / "log")
+    kept.append(b"one\n")
+
+    def refuse(_fd: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "fsync", refuse)
+        with pytest.raises(StorageError, match="input/output error"):
+            kept.append(b"two\n")
+    assert kept.append(b"three\n") == 4
+    assert kept.path.read_bytes() == b"one\nthree\n"
+    kept.close()
+
+
+def test_a_file_kept_open_is_the_one_of_that_name(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    kept = AppendFile(path)
+    kept.append(b"one\n")
+    path.rename(tmp_path / "moved")
+    kept.append(b"two\n")
+    write_atomic(path, b"rewritten\n")
+    kept.append(b"three\n")
+    kept.close()
+    kept.append(b"four\n")
+    kept.close()
+    assert (tmp_path / "moved").read_bytes() == b"one\n"
+    assert path.read_bytes() == b"rewritten\nthree\nfour\n"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StorageError, match="pipe could not be written"):
+        AppendFile(tmp_path / "pipe").append(b"x\n")
 
 
 # ---------------------------------------------------------------------------- locks
