@@ -416,13 +416,17 @@ SearchMode = Literal["auto", "words", "natural", "literal"]
 
 
 class Query(Struct, frozen=True):
-    """What a person or a model asked for. `text` may hold filters; `layers` empty means all."""
+    """What a person or a model asked for. `text` may hold filters; `layers` empty means all.
+
+    `start` is the `next` of the page before, for the hits after it.
+    """
 
     text: str
     mode: SearchMode = "auto"
     layers: frozenset[Layer] = frozenset()
     limit: int = 200
     newest_first: bool = False
+    start: int = 0
 
 
 class Span(Struct, frozen=True):
@@ -449,7 +453,10 @@ class Hit(Struct, frozen=True):
 
 
 class SearchResult(Struct, frozen=True):
-    """Hits, how many there are in all per layer, the mode that answered, and why there are none."""
+    """Hits, how many there are in all per layer, the mode that answered, and why there are none.
+
+    `next` is what `Query.start` has to be for the following page, 0 when this one is the last.
+    """
 
     hits: tuple[Hit, ...]
     total: int
@@ -458,6 +465,7 @@ class SearchResult(Struct, frozen=True):
     reason: str = ""
     seconds: float = 0.0
     complete: bool = True
+    next: int = 0
 
 
 class IndexState(Struct, frozen=True):

@@ -159,10 +159,11 @@ class Answering:
 
         rows = store.find(
             expression, without_expression(parsed), parsed.filters,
-            limit=VERIFIED if verify else query.limit + SPARE, newest=query.newest_first,
+            limit=self._wanted(verify), newest=query.newest_first, start=query.start,
         )  # fmt: skip
         scored = [(-row.rank, row) for row in rows]
-        return self._result(store, "words", expression, scored, judge, verify=verify)
+        cut = len(rows) == self._wanted(verify)
+        return self._result(store, "words", expression, scored, judge, verify=verify, cut=cut)
 
     def _natural(self, store: Store) -> SearchResult:
         parsed, query = self._parsed, self._query
@@ -182,15 +183,19 @@ class Answering:
         if query.newest_first:
             rows = store.find(
                 expression, without_expression(parsed), parsed.filters,
-                limit=VERIFIED if verify else query.limit + SPARE, newest=True,
+                limit=self._wanted(verify), newest=True, start=query.start,
             )  # fmt: skip
             scored = [(0.0, row) for row in rows]
+            cut = len(rows) == self._wanted(verify)
         else:
-            scored = self._weighed(store, natural_units(wanted), verify=verify)
-        return self._result(store, "natural", expression, scored, judge, verify=verify)
+            scored, cut = self._weighed(store, natural_units(wanted), verify=verify)
+        return self._result(store, "natural", expression, scored, judge, verify=verify, cut=cut)
 
-    def _weighed(self, store: Store, units: list[str], *, verify: bool) -> list[tuple[float, Row]]:
-        """Documents that hold a term, or stand beside one that does, best first."""
+    def _weighed(
+        self, store: Store, units: list[str], *, verify: bool
+    ) -> tuple[list[tuple[float, Row]], bool]:
+        """Documents that hold a term, or stand beside one that does, best first; whether there
+        are more."""
         parsed = self._parsed
         without = without_expression(parsed)
         weighing = Weighing(store.totals()[1])
@@ -200,19 +205,26 @@ class Answering:
             weighing.add(postings, count, sessions=sessions)
             if self._halt():
                 raise Stopped
-        candidates = CANDIDATES if verify else self._query.limit * 2 + SPARE
+        start = self._query.start
+        candidates = start + (CANDIDATES if verify else self._query.limit * 2 + SPARE)
         best = {place: score for score, place in weighing.best(candidates)}
         rows = store.near(best, parsed.filters)
-        return ordered([(best[(row.file, row.order)], row) for row in rows])
+        scored = ordered([(best[(row.file, row.order)], row) for row in rows])
+        return scored[start:], len(best) == candidates
+
+    def _wanted(self, verify: bool) -> int:
+        """How many candidates are read for a page."""
+        return VERIFIED if verify else self._query.limit + SPARE
 
     def _result(
         self, store: Store, mode: SearchMode, expression: str,
-        scored: list[tuple[float, Row]], judge: Judge, *, verify: bool,
+        scored: list[tuple[float, Row]], judge: Judge, *, verify: bool, cut: bool,
     ) -> SearchResult:  # fmt: skip
+        """`cut` says that there are candidates behind the scored ones."""
         if not scored:
             return SearchResult((), 0, {}, mode)
         natural = mode == "natural"
-        hits, seen, lost = self._hits(store, scored, judge, natural=natural, every=verify)
+        hits, seen, lost, used = self._hits(store, scored, judge, natural=natural, every=verify)
         if verify:
             complete = len(scored) < (CANDIDATES if natural else VERIFIED)
             counts = seen
@@ -222,21 +234,28 @@ class Answering:
             if not natural:
                 counts = _less(counts, lost)
                 self._gone += sum(lost.values())
-        return SearchResult(tuple(hits), sum(counts.values()), counts, mode, complete=complete)
+        last = used == len(scored) and not cut
+        return SearchResult(
+            tuple(hits), sum(counts.values()), counts, mode, complete=complete,
+            next=0 if last else self._query.start + used,
+        )  # fmt: skip
 
     def _hits(
         self, store: Store, scored: Sequence[tuple[float, Row]], judge: Judge, *,
         natural: bool, every: bool,
-    ) -> tuple[list[Hit], dict[str, int], dict[str, int]]:  # fmt: skip
+    ) -> tuple[list[Hit], dict[str, int], dict[str, int], int]:  # fmt: skip
+        """Hits, documents seen and lost per layer, and how many candidates the hits took."""
         hits: list[Hit] = []
+        used = len(scored)
         seen: dict[str, int] = {}
         lost: dict[str, int] = {}
         texts_seen: set[str] = set()
         with Texts(self._root, store) as texts:
-            for score, row in scored:
+            for at, (score, row) in enumerate(scored):
                 if self._halt():
                     raise Stopped
                 full = len(hits) >= self._query.limit
+                used = min(used, at) if full else used
                 if full and not every:
                     break
                 text = texts.of(row)
@@ -250,7 +269,7 @@ class Answering:
                     continue
                 texts_seen.add(same)
                 hits.append(self._hit(row, score, text, places))
-        return hits, seen, lost
+        return hits, seen, lost, used
 
     def _hit(self, row: Row, score: float, text: str, places: list[Stretch]) -> Hit:
         shown, spans = excerpt(text, places, self._width)
@@ -267,16 +286,19 @@ class Answering:
             return SearchResult((), 0, {}, mode)
         found, complete = scan_files(
             self._root, self._parsed.filters, judge,
-            limit=self._query.limit, seconds=SCAN_SECONDS, halt=self._halt, zone=self._zone,
+            limit=self._query.start + self._query.limit, seconds=SCAN_SECONDS, halt=self._halt,
+            zone=self._zone,
         )  # fmt: skip
         self._partial = self._partial or not complete
         if self._query.newest_first:
             found.sort(key=lambda one: one.when or datetime.min.replace(tzinfo=UTC), reverse=True)
-        hits = tuple(self._found_hit(one) for one in found[: self._query.limit])
+        start, end = self._query.start, self._query.start + self._query.limit
+        hits = tuple(self._found_hit(one) for one in found[start:end])
         counts: dict[str, int] = {}
         for one in found:
             counts[one.layer] = counts.get(one.layer, 0) + 1
-        return SearchResult(hits, len(found), counts, mode, complete=complete)
+        following = end if end < len(found) else 0
+        return SearchResult(hits, len(found), counts, mode, complete=complete, next=following)
 
     def _scan_judge(self, mode: SearchMode, typing: bool) -> Judge | None:
         parsed = self._parsed

@@ -239,9 +239,11 @@ class Store:
     # ------------------------------------------------------------------ finding
 
     def find(
-        self, expression: str, without: str, filters: Filters, *, limit: int, newest: bool
-    ) -> list[Row]:
-        """Documents that match, best or newest first. An empty expression means all, newest first.
+        self, expression: str, without: str, filters: Filters, *, limit: int, newest: bool,
+        start: int = 0,
+    ) -> list[Row]:  # fmt: skip
+        """Documents that match, best or newest first, without the first `start` of them. An empty
+        expression means all, newest first.
 
         Ranking looks at the newest `COUNTED` matches only, so that a word of every line costs no
         more than a rare one.
@@ -261,9 +263,9 @@ class Store:
             order = "t.rowid DESC"
         sql = (
             f"SELECT {ROW_COLUMNS}, {rank} FROM {source} CROSS JOIN files f ON f.id=d.file "
-            f"WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?"
+            f"WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ? OFFSET ?"
         )
-        return [Row(*row) for row in self._db.execute(sql, (*values, limit))]
+        return [Row(*row) for row in self._db.execute(sql, (*values, limit, start))]
 
     def count(self, expression: str, without: str, filters: Filters) -> tuple[dict[str, int], bool]:
         """Matches per layer, and whether all were counted."""
