@@ -17,7 +17,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 # ---------------------------------------------------------------------------- the model's view
 
 
-class ToolCall(Struct, frozen=True):
+class ToolCall(Struct, frozen=True, gc=False):
     """One call a model asked for. `arguments` is the JSON text of an object."""
 
     id: str
@@ -25,7 +25,7 @@ class ToolCall(Struct, frozen=True):
     arguments: str = "{}"
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """One message of a context, as the model sees it.
 
     `origin` is "" for what people, models and tools said; else `summary`, `continuation`, `recall`,
@@ -307,7 +307,8 @@ class Change(Struct, frozen=True):
     the 1-based places where they begin in the base and in the candidate. Of a `conflict`, `before`
     is the file now, `after` the proposal and `old` the lines both sides started from; an empty one
     of the first two means that this side dropped them. `group` is shared by the parts of a merge or
-    split that was taken apart: the number of the first of them, else 0.
+    split that was taken apart: the number of the first of them, else 0. `came_from` is the section
+    that a moved line stood in.
     """
 
     n: int
@@ -321,6 +322,7 @@ class Change(Struct, frozen=True):
     conflict: bool = False
     old: tuple[str, ...] = ()
     group: int = 0
+    came_from: str = ""
 
 
 class Decision(Struct, frozen=True):
@@ -342,7 +344,8 @@ ProposalState = Literal[
 
 
 class ProposalInfo(Struct, frozen=True):
-    """One proposal of the queue."""
+    """One proposal of the queue. `again_of` names the proposal whose run it repeats with another
+    model."""
 
     id: str
     state: ProposalState
@@ -354,6 +357,7 @@ class ProposalInfo(Struct, frozen=True):
     inputs: tuple[str, ...]
     failed_checks: int
     rebuild: bool = False
+    again_of: str = ""
 
 
 class Proposal(Struct, frozen=True):
@@ -396,6 +400,51 @@ class Applied(Struct, frozen=True):
     added: int = 0
     dropped: int = 0
     left_waiting: int = 0
+
+
+class Acceptance(Struct, frozen=True):
+    """What people decided about the proposals of one model with one prompt.
+
+    Counts of changes; `edited` ones are accepted in other words and stand in `accepted` too. What a
+    policy applied and what nobody decided counts only as a proposal.
+    """
+
+    model: str
+    curator: str
+    prompt_hash: str
+    proposals: int
+    accepted: int
+    rejected: int
+    edited: int
+
+
+class Refused(Struct, frozen=True, omit_defaults=True):
+    """A claim a person refused: never proposed again, and told to the next prompt.
+
+    `key` names it to `do.forget_refusal`; `sources` are hashes of the sections it stems from.
+    """
+
+    key: str
+    text: str
+    run: str
+    when: datetime
+    sources: tuple[str, ...] = ()
+    v: int = 1
+
+
+RemarkKind = Literal["duplicate", "near_duplicate", "stale", "contradiction"]
+
+
+class Remark(Struct, frozen=True):
+    """Something about MEMORY.md that a person may want to mend. `text` is a sentence.
+
+    `lines` are the 1-based places of the facts it is about, in file order; a contradiction is a
+    guess and says so.
+    """
+
+    kind: RemarkKind
+    lines: tuple[int, ...]
+    text: str
 
 
 class Provenance(Struct, frozen=True):
