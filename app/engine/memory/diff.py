@@ -206,6 +206,7 @@ def _change(link: Link, n: int, old: Sequence[Block], new: Sequence[Block]) -> C
         before=tuple(line for i in link.old for line in lines_of(old[i].text)),
         after=tuple(line for j in link.new for line in lines_of(new[j].text)),
         section=home.section,
+        came_from=old[link.old[0]].section if link.kind == "moved" else "",
         base_line=old[link.old[0]].start + 1 if link.old else 0,
         result_line=new[link.new[0]].start + 1 if link.new else 0,
     )

@@ -58,6 +58,7 @@ def test_merged_split_moved_and_renamed() -> None:
     assert [k for k, _, _ in kinds(merged, BASE)] == ["split"]
     moved = BASE.replace("- Likes tea\n", "") + "- Likes tea\n"
     assert kinds(BASE, moved) == [("moved", ("- Likes tea",), ("- Likes tea",))]
+    assert [c.came_from for c in changes(BASE, moved)] == ["Prefs"]
     renamed = BASE.replace("## Prefs", "## What she is fond of")
     assert [k for k, _, _ in kinds(BASE, renamed)] == ["section_renamed"]
 
