@@ -82,7 +82,7 @@ def test_lines_that_went_meanwhile_cost_no_hit_of_the_next_page(tmp_path: Path) 
         await index.open()
         await index.index_all_from_workspace()
         text = path.read_text("utf-8")
-        path.write_text(text.replace("upload of batch 7", "nothing of batch 7"), "utf-8")
+        path.write_text(text.replace("upload of batch 7", "parcel of batch 7"), "utf-8")
         try:
             found = await paged(index, "upload", 70, newest_first=True)
         finally:
