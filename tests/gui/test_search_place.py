@@ -69,6 +69,8 @@ class Ask:
         self.gate: asyncio.Event | None = None
         self.cancelled = 0
 
+    complete = True
+
     async def search(self, query: Query) -> SearchResult:
         self.asked.append(query)
         if self.gate is not None:
@@ -82,9 +84,11 @@ class Ask:
         for one in hits:
             counts[one.layer] = counts.get(one.layer, 0) + 1
         mode = "words" if query.mode == "auto" else query.mode
+        end = query.start + query.limit
         return SearchResult(
-            tuple(hits[: query.limit]), len(hits), counts, mode, "" if hits else self.reason, 0.006
-        )
+            tuple(hits[query.start : end]), len(hits), counts, mode,
+            "" if hits else self.reason, 0.006, self.complete, end if end < len(hits) else 0,
+        )  # fmt: skip
 
     async def search_meaning(self, text: str) -> str:
         return f"Searching for “{text}”."
@@ -397,14 +401,60 @@ def test_a_hundred_thousand_hits_come_on_demand(qloop, until, pane, ask):
     searched(qloop, until, pane, "upload")
     pane.set_layer("sessions")
     settle(qloop, until, pane, lambda: len(found(pane)) == 200)
-    for size in (1_000, 5_000, 25_000, 100_000):
+    for size in range(1_200, 101_000, 1_000):
         assert pane.list.hits.has_more()
         pane.list.scrollToBottom()
-        settle(qloop, until, pane, lambda s=size: pane.list.hits.rowCount() == s + 1)
+        want = min(size, 100_000) + 1
+        settle(qloop, until, pane, lambda n=want: pane.list.hits.rowCount() == n)
     assert not pane.list.hits.has_more()
+    assert [q.start for q in ask.asked[-3:]] == [97_200, 98_200, 99_200], "a page costs a page"
     pane.list.scrollToBottom()
     pane.grab()
     assert pane.list.choose(100_000)
+
+
+def test_what_stands_at_the_top_stays_there_when_a_page_comes(qloop, until, pane, ask):
+    ask.hits = tuple(
+        hit("sessions", f"upload {n} " + "and more words " * (n % 9), 0, line=n,
+            path="agents/a/sessions/s-1.log.jsonl", entry_id=f"e{n}")
+        for n in range(5_000)
+    )  # fmt: skip
+    searched(qloop, until, pane, "upload")
+    pane.set_layer("sessions")
+    settle(qloop, until, pane, lambda: len(found(pane)) == 200)
+    view = pane.list
+    view.verticalScrollBar().setValue(view.verticalScrollBar().maximum() - 333)
+    top = view.rowAt(0)
+    y, shown_hit = view.rowViewportPosition(top), view.hits.entry(top)
+    settle(qloop, until, pane, lambda: len(found(pane)) == 1_200)
+    assert view.rowAt(0) == top
+    assert view.rowViewportPosition(top) == y
+    assert view.hits.entry(top) == shown_hit
+
+
+def test_the_end_of_the_best_says_how_all_are_reached(qtbot, qloop, until, pane, ask):
+    ask.hits = tuple(
+        hit("sessions", f"upload {n}", 0, path="agents/a/sessions/s-1.log.jsonl", line=n)
+        for n in range(300)
+    )
+    ask.complete = False
+    searched(qloop, until, pane, "upload")
+    pane.set_layer("sessions")
+    settle(qloop, until, pane, lambda: len(found(pane)) == 200)
+    pane.list.scrollToBottom()
+    settle(qloop, until, pane, lambda: len(found(pane)) == 300)
+    end = pane.list.hits.rowCount() - 1
+    assert pane.list.hits.index(end).data() == ("The best 300 of the newest matches, Newest first")
+    pane.list.scrollToBottom()
+    QApplication.processEvents()
+    box = pane.list.visualRect(pane.list.hits.index(end))
+    at = box.center()
+    at.setX(box.right() - 30)
+    qtbot.mouseClick(pane.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    settle(qloop, until, pane, lambda: ask.asked[-1].newest_first
+           and not pane.tasks.running("search"))  # fmt: skip
+    last = pane.list.hits.entries()[-1]
+    assert isinstance(last, Found), "in the order of time there is nothing to add"
 
 
 # ---------------------------------------------------------------------------- nothing found

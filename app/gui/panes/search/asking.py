@@ -13,11 +13,11 @@ from typing import Any
 from app.engine.records import LAYERS, Hit, IndexState, Query, SearchResult
 from app.gui.look.text import number, plural, tr
 from app.gui.panes.search.filters import Filter, joined
-from app.gui.panes.search.model import IN_ALL, LAYER_WORDS
+from app.gui.panes.search.model import IN_ALL, LAYER_WORDS, hit_key
 
-FIRST = 200  # hits of the first answer
-GROWTH = 5  # each further answer asks for so many times as many
-MOST = 150_000
+FIRST = 200  # hits of the first page
+LATER = 1_000  # hits of each further one
+BY_DAY = 5_000  # best hits that are brought together by day
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,17 @@ class Asked:
     newest: bool = False
     grouping: str = "layer"
 
-    def query(self, limit: int = FIRST, layer: str | None = None) -> Query:
+    @property
+    def days_of_best(self) -> bool:
+        """Whether hits come by weight and stand by day: each page finds its places among all."""
+        return self.grouping == "day" and not self.newest
+
+    def query(self, limit: int = FIRST, layer: str | None = None, start: int = 0) -> Query:
         of = self.layer if layer is None else layer
         layers = frozenset() if of == "all" else frozenset({of})
         return Query(
             self.text, mode=self.mode, layers=layers, limit=limit,  # type: ignore[arg-type]
-            newest_first=self.newest,
+            newest_first=self.newest, start=start,
         )  # fmt: skip
 
 
@@ -53,18 +58,27 @@ class Out:
 
 @dataclass(frozen=True)
 class Answer:
-    """Hits of one search, and the counts of all layers."""
+    """Hits of one search so far, and the counts of all layers.
+
+    `result` is the first page; `next` is where the following one begins, 0 when there is none.
+    """
 
     asked: Asked
     result: SearchResult
     counts: dict[str, int]
     hits: tuple[Hit, ...]
-    limit: int = FIRST
+    next: int = 0
 
     @property
     def more(self) -> bool:
-        """Whether a larger question would give more hits of the shown layer."""
-        return len(self.result.hits) >= self.limit and self.limit < MOST
+        """Whether there is a further page to show."""
+        return bool(self.next) and not (self.asked.days_of_best and len(self.hits) >= BY_DAY)
+
+    @property
+    def cut(self) -> bool:
+        """Whether there are matches that only the order by time reaches."""
+        kept_back = bool(self.next) or (not self.result.complete and not self.result.reason)
+        return kept_back and not self.more and not self.asked.newest
 
 
 async def answer(ask: Any, asked: Asked, limit: int = FIRST) -> Answer:
@@ -76,19 +90,27 @@ async def answer(ask: Any, asked: Asked, limit: int = FIRST) -> Answer:
     counts = dict((counted or result).counts)
     if counted is not None and result.mode == counted.mode:
         counts |= result.counts
-    return Answer(asked, result, counts, result.hits, limit)
+    return Answer(asked, result, counts, result.hits, result.next)
+
+
+async def following(ask: Any, before: Answer) -> Answer:
+    """The same answer with its next page."""
+    page: SearchResult = await ask.search(before.asked.query(LATER, start=before.next))
+    if page.mode != before.result.mode:  # the files changed, and nothing of this kind is left
+        return replace(before, next=0)
+    return replace(before, hits=before.hits + page.hits, next=page.next)
 
 
 async def crowded_out(ask: Any, found: Answer) -> Answer:
     """The same answer with the best hits of layers that found no room among the first."""
     hits = list(found.hits)
-    exact = replace(found.asked, mode=found.result.mode)
     for layer in LAYERS:
         there = sum(1 for hit in hits if hit.layer == layer)
         if there < min(IN_ALL, found.counts.get(layer, 0)):
-            more: SearchResult = await ask.search(exact.query(IN_ALL, layer))
-            known = {(h.path, h.line, h.entry_id, h.text) for h in hits}
-            hits += [h for h in more.hits if (h.path, h.line, h.entry_id, h.text) not in known]
+            more: SearchResult = await ask.search(found.asked.query(IN_ALL, layer))
+            if more.mode == found.result.mode:
+                known = {hit_key(hit) for hit in hits}
+                hits += [hit for hit in more.hits if hit_key(hit) not in known]
     return replace(found, hits=tuple(hits))
 
 

@@ -41,7 +41,16 @@ from app.gui.look.text import plural, tr
 from app.gui.look.theme import theme, token
 from app.gui.look.type import font, line_step
 from app.gui.panes.search.marked import lay_out, paint
-from app.gui.panes.search.model import ENTRY, Entry, Found, Head, HitModel, Index
+from app.gui.panes.search.model import (
+    ENTRY,
+    Entry,
+    Found,
+    Head,
+    HitModel,
+    Index,
+    Tail,
+    hit_key,
+)
 from app.gui.widgets.delegate import paint_ground
 from app.gui.widgets.paint import draw_text
 
@@ -94,6 +103,8 @@ class HitDelegate(QStyledItemDelegate):
                 self._paint_head(painter, box, entry, index.row())
             elif isinstance(entry, Found):
                 self._paint_hit(painter, box, entry, option)
+            elif isinstance(entry, Tail):
+                self._paint_tail(painter, box, entry, index.row())
         except Exception:
             log.exception("a hit could not be painted")
         finally:
@@ -108,11 +119,22 @@ class HitDelegate(QStyledItemDelegate):
         x = QFontMetricsF(font("small", 600)).horizontalAdvance(head.title) + 9
         painter.setFont(font("small", tabular=True))
         draw_text(painter, line.adjusted(x, 0, 0, 0), head.count, token("text_faint"))
-        if head.more:
-            used = font("small", 500)
-            used.setUnderline(self._view.hovered == row)
-            painter.setFont(used)
-            draw_text(painter, line, more_words(head), token("accent"), RIGHT)
+        self._paint_act(painter, line, act_words(head), row)
+
+    def _paint_tail(self, painter: QPainter, box: QRectF, tail: Tail, row: int) -> None:
+        line = box.adjusted(SIDE, 0, -SIDE, 0)
+        self._paint_act(painter, line, tail.act, row)
+        metrics = QFontMetricsF(font("small"))
+        painter.setFont(font("small"))
+        room = line.width() - QFontMetricsF(font("small", 500)).horizontalAdvance(tail.act) - 16
+        words = metrics.elidedText(tail.words, Qt.TextElideMode.ElideRight, room)
+        draw_text(painter, line, words, token("text_faint"))
+
+    def _paint_act(self, painter: QPainter, line: QRectF, words: str, row: int) -> None:
+        used = font("small", 500)
+        used.setUnderline(self._view.hovered == row)
+        painter.setFont(used)
+        draw_text(painter, line, words, token("accent"), RIGHT)
 
     def _paint_hit(
         self, painter: QPainter, box: QRectF, found: Found, option: QStyleOptionViewItem
@@ -146,12 +168,17 @@ class HitDelegate(QStyledItemDelegate):
         paint(painter, laid, QPointF(top.left(), top.bottom() + 3), "text")
 
 
-def more_words(head: Head) -> str:
-    return plural(head.more, "Show {n} more", "Show {n} more")
+def act_words(entry: Entry | None) -> str:
+    """What can be clicked at the right of a row; "" for a hit."""
+    if isinstance(entry, Tail):
+        return entry.act
+    more = entry.more if isinstance(entry, Head) else 0
+    return plural(more, "Show {n} more", "Show {n} more") if more else ""
 
 
 class HitList(QTableView):
-    """Hits to walk and open. `chosen(Found)`, `opened(Found)`, `more_in(layer)`, `left()`.
+    """Hits to walk and open. `chosen(Found)`, `opened(Found)`, `more_in(layer)`, `rest_wanted()`
+    for what stands behind the tail, `left()`.
 
     `lively` paints the choice as active while the person types in the field above.
     """
@@ -159,6 +186,7 @@ class HitList(QTableView):
     chosen = Signal(object)
     opened = Signal(object)
     more_in = Signal(str)
+    rest_wanted = Signal()
     left = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -199,12 +227,32 @@ class HitList(QTableView):
     def settle(self) -> None:
         """The rows are others now: give them their heights; the topmost stays where it is."""
         many = self.hits.rowCount() > SNUG
-        top = self.rowAt(1) if many != self.uniform and self.verticalScrollBar().value() else -1
+        top = self.rowAt(0) if many != self.uniform else -1
+        y = self.rowViewportPosition(top)
         self.uniform = many
         self._size_rows()
-        if top > 0:
-            at = self.hits.index(top)
-            self.scrollTo(at, QAbstractItemView.ScrollHint.PositionAtTop)
+        if top >= 0:
+            self._stand(top, y)
+
+    def anchor(self) -> tuple[str, int]:
+        """The first hit that is wholly seen, as (`hit_key`, px from the top of the view)."""
+        row = max(self.rowAt(0), 0)
+        for at in range(row, min(row + 4, self.hits.rowCount())):
+            entry, y = self.hits.entry(at), self.rowViewportPosition(at)
+            if isinstance(entry, Found) and y >= 0:
+                return hit_key(entry.hit), y
+        return "", 0
+
+    def hold(self, anchor: tuple[str, int]) -> None:
+        """Scroll so that the hit of an earlier `anchor` stands where it stood."""
+        row = self.hits.row_of(anchor[0]) if anchor[0] else -1
+        if row >= 0:
+            self._stand(row, anchor[1])
+
+    def _stand(self, row: int, y: int) -> None:
+        self.updateGeometries()
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.value() + self.rowViewportPosition(row) - y)
 
     def _size_rows(self) -> None:
         header = self.verticalHeader()
@@ -298,9 +346,13 @@ class HitList(QTableView):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)
-        head = self._more_at(event)
-        if head is not None and event.button() == Qt.MouseButton.LeftButton:
-            self.more_in.emit(head.key)
+        entry = self._act_at(event)
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        if isinstance(entry, Head):
+            self.more_in.emit(entry.key)
+        elif isinstance(entry, Tail):
+            self.rest_wanted.emit()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())
@@ -311,21 +363,21 @@ class HitList(QTableView):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         super().mouseMoveEvent(event)
         index = self.indexAt(event.position().toPoint())
-        over = index.row() if self._more_at(event) is not None else -1
+        over = index.row() if self._act_at(event) is not None else -1
         if over != self.hovered:
             self.hovered = over
             shape = Qt.CursorShape.PointingHandCursor if over >= 0 else Qt.CursorShape.ArrowCursor
             self.viewport().setCursor(shape)
             self.viewport().update()
 
-    def _more_at(self, event: QMouseEvent) -> Head | None:
-        """The head whose "Show n more" is under the pointer."""
+    def _act_at(self, event: QMouseEvent) -> Entry | None:
+        """The row whose words to click are under the pointer."""
         at = event.position().toPoint()
         index = self.indexAt(at)
         entry = self.hits.entry(index.row()) if index.isValid() else None
-        if not isinstance(entry, Head) or not entry.more:
+        if not (words := act_words(entry)):
             return None
         used: QFont = font("small", 500)
         left = self.viewport().width() - MARGIN - SIDE
-        left -= round(QFontMetricsF(used).horizontalAdvance(more_words(entry))) + 4
+        left -= round(QFontMetricsF(used).horizontalAdvance(words)) + 4
         return entry if at.x() >= left else None

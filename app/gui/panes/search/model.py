@@ -81,7 +81,15 @@ class Found:
     also: tuple[Hit, ...] = ()
 
 
-Entry = Head | Found
+@dataclass(frozen=True)
+class Tail:
+    """The end of a list that is not the end of the matches: why, and the act that shows them."""
+
+    words: str
+    act: str
+
+
+Entry = Head | Found | Tail
 
 
 @dataclass(frozen=True)
@@ -330,5 +338,7 @@ class HitModel(QAbstractListModel):
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             if isinstance(entry, Head):
                 return sentence((entry.title, entry.count))
+            if isinstance(entry, Tail):
+                return sentence((entry.words, entry.act))
             return self.words(entry).sentence()
         return None

@@ -86,6 +86,7 @@ class SearchPane(Pane):
         self.list.chosen.connect(lambda _: self.results.show_preview())
         self.list.opened.connect(self._on_enter_in_list)
         self.list.more_in.connect(self.set_layer)
+        self.list.rest_wanted.connect(self.turn_order)
         self.list.left.connect(self.field.setFocus)
         self.list.hits.more_wanted.connect(lambda: self.tasks.latest("more", self.results.more()))
         self.preview.opened.connect(self.open_hit)
@@ -212,8 +213,8 @@ class SearchPane(Pane):
         ask, asked = self.desk.engine.ask, self._asked
         if self.parts.meaning.isVisible():
             await self._say_meaning()
-        limit = max(self.results.answer.limit, FIRST) if keep and self.results.answer else FIRST
-        found = await answer(ask, asked, limit)
+        listed = len(self.results.answer.hits) if keep and self.results.answer else 0
+        found = await answer(ask, asked, max(listed, FIRST))
         self._stale = False
         if not found.hits:
             await self._show_none(found)

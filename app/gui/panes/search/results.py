@@ -11,14 +11,15 @@ from collections import Counter
 from dataclasses import replace
 
 from app.gui.bridge import Tasks
-from app.gui.look.text import tr
+from app.gui.look.text import number, tr
 from app.gui.panes.search.around import Way, look, target_of
-from app.gui.panes.search.asking import GROWTH, Answer, answer, foot_words
+from app.gui.panes.search.asking import Answer, following, foot_words
 from app.gui.panes.search.layout import SearchParts
 from app.gui.panes.search.model import (
     Entry,
     Found,
     Head,
+    Tail,
     by_day,
     by_layer,
     days_together,
@@ -36,6 +37,7 @@ class Results:
 
     def __init__(self, desk: Desk, parts: SearchParts, tasks: Tasks) -> None:
         self.answer: Answer | None = None
+        self._known: set[str] = set()  # keys of the hits that are listed
         self.titles: dict[str, str] = {}
         self._desk, self._parts, self._tasks = desk, parts, tasks
 
@@ -44,13 +46,14 @@ class Results:
         hits_list, asked = self._parts.list, found.asked
         chosen = hits_list.current()
         key = hit_key(chosen.hit) if keep and chosen is not None else ""
-        at = hits_list.verticalScrollBar().value()
+        anchor = hits_list.anchor()
         self.answer = found
+        self._known = {hit_key(hit) for hit in found.hits}
         by_days = asked.grouping == "day"
         self._parts.show_part(self._parts.split)
         hits_list.hits.set_entries(
             self._entries(found), self.titles, self._desk.now(),
-            more=found.more and (by_days or asked.layer != "all"), by_day=by_days,
+            more=found.more and self._pages(), by_day=by_days,
         )  # fmt: skip
         hits_list.settle()
         self._parts.tabs.set_counts(found.counts)
@@ -58,8 +61,7 @@ class Results:
         row = hits_list.hits.row_of(key) if key else -1
         if row >= 0:
             hits_list.choose(row, quiet=True)
-            hits_list.updateGeometries()
-            hits_list.verticalScrollBar().setValue(at)
+            hits_list.hold(anchor)
         else:
             hits_list.scrollToTop()
             hits_list.choose(hits_list.hits.first(), quiet=True)
@@ -69,31 +71,38 @@ class Results:
     def _entries(self, found: Answer) -> list[Entry]:
         asked, hits = found.asked, found.hits
         if asked.grouping == "day":
-            return by_day(hits if asked.newest else days_together(hits), self._desk.now())
-        if asked.layer == "all":
+            entries = by_day(hits if asked.newest else days_together(hits), self._desk.now())
+        elif asked.layer == "all":
             return by_layer(hits, found.counts)
-        return by_layer(hits, found.counts, 0)
+        else:
+            entries = by_layer(hits, found.counts, 0)
+        return [*entries, *_tail(found)]
+
+    def _pages(self) -> bool:
+        """Whether the list goes on by pages: not where a few hits of each place stand."""
+        asked = self.answer.asked if self.answer is not None else None
+        return asked is not None and (asked.grouping == "day" or asked.layer != "all")
 
     async def more(self) -> None:
-        """The list came to its end: ask for more of the same."""
+        """The list came to its end: ask for the next page."""
         before = self.answer
         if before is None or not before.more:
             return
-        found = await answer(self._desk.engine.ask, before.asked, before.limit * GROWTH)
-        known = {hit_key(hit) for hit in before.hits}
-        fresh = [hit for hit in found.hits if hit_key(hit) not in known]
-        by_days = found.asked.grouping == "day"
-        if by_days and not found.asked.newest:
+        found = await following(self._desk.engine.ask, before)
+        if before is not self.answer:
+            return
+        if found.asked.days_of_best:
             self.show(found, keep=True)
             return
         self.answer = found
+        fresh = [h for h in found.hits[len(before.hits) :] if hit_key(h) not in self._known]
+        self._known.update(map(hit_key, fresh))
         model = self._parts.list.hits
         last = next((e.key for e in reversed(model.entries()) if isinstance(e, Head)), "")
-        now = self._desk.now()
-        entries = by_day(fresh, now, last) if by_days else [Found(hit) for hit in fresh]
-        model.add(entries, more=found.more)
+        by_days = found.asked.grouping == "day"
+        entries = by_day(fresh, self._desk.now(), last) if by_days else [Found(h) for h in fresh]
+        model.add([*entries, *_tail(found)], more=found.more)
         self._parts.list.settle()
-        self._parts.say(foot_words(found), found.result.reason)
 
     # ------------------------------------------------------------------ preview
 
@@ -129,3 +138,11 @@ class Results:
         )
         pieces += [text for text, _ in marked.most_common(MOST_NEEDLES)]
         return pieces if self.answer.result.mode == "natural" else [*pieces, *needles(typed)]
+
+
+def _tail(found: Answer) -> list[Tail]:
+    """What stands below the last hit when the order by time would go on."""
+    if not found.cut:
+        return []
+    shown = number(len(found.hits))
+    return [Tail(tr("The best {n} of the newest matches", n=shown), tr("Newest first"))]
