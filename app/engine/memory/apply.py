@@ -14,8 +14,9 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
+from msgspec import structs
+
 from app.engine.errors import BaseChanged, UserError
-from app.engine.memory.diff import difference
 from app.engine.memory.outline import normal
 from app.engine.memory.proposals import (
     OPEN,
@@ -31,7 +32,16 @@ from app.engine.memory.review import accept_all, resolved
 from app.engine.memory.review import preview as preview_of
 from app.engine.memory.settling import Settling, bullets_in, facts_of, traced, with_edits
 from app.engine.memory.versions import pins_hold, told_of
-from app.engine.memory.views import View, Views, marked_difference, sourced
+from app.engine.memory.views import (
+    View,
+    Views,
+    apart,
+    base_changed,
+    difference_of,
+    remaining,
+    sourced,
+    together,
+)
 from app.engine.records import (
     Applied,
     Change,
@@ -71,7 +81,7 @@ class Review:
         self.refused = refused
         self._settling = Settling(layout, states)
         self._reindex = reindex
-        self._views = Views(writer)
+        self._views = Views(layout, writer)
 
     # ------------------------------------------------------------------ looking
 
@@ -88,8 +98,10 @@ class Review:
             changes=tuple(sourced(stored, c) for c in view.diff.changes),
             decisions=stored.decisions,
             raw=stored.raw,
-            base_changed=stored.rebased,
+            base_changed=base_changed(stored),
             note=stored.note or stored.error,
+            started_from=self._views.began(stored),
+            changed=self._views.changed(stored),
         )
 
     def preview(self, proposal_id: str, decisions: Sequence[Decision]) -> Preview:
@@ -108,12 +120,29 @@ class Review:
             view, taken = self._views.translated(stored, decisions)
             self._keep(stored, view, taken)
 
+    def take_apart(self, proposal_id: str, n: int) -> None:
+        """Make each line of merge or split `n` a decision of its own. Raises `UserError`."""
+        self._regroup(proposal_id, n, apart)
+
+    def put_together(self, proposal_id: str, n: int) -> None:
+        """Make the group that part `n` was taken from one decision again. Raises `UserError`."""
+        self._regroup(proposal_id, n, together)
+
+    def _regroup(self, proposal_id: str, n: int, change: Callable[[View, int], View]) -> None:
+        with self._locked():
+            stored = self._open(proposal_id)
+            seen, _ = self._views.translated(stored, ())
+            view = change(seen, n)
+            self._keep(stored, view, view.stored.decisions)
+
     def _keep(self, stored: Stored, view: View, taken: Sequence[Decision]) -> View:
-        fields: dict[str, Any] = {
-            name: getattr(view.stored, name)
-            for name in ("base", "base_sha256", "candidate", "ours", "result", "rebased")
-        }
-        kept = self.store.update(stored, state="in_review", decisions=tuple(taken), **fields)
+        kept = self.store.update(
+            stored,
+            state="in_review",
+            decisions=tuple(taken),
+            counts=counted(view.diff.changes),
+            **_texts(view),
+        )
         view = View(kept, view.diff)
         self._views.seen(view)
         return view
@@ -159,7 +188,7 @@ class Review:
             for left in reversed(range(_TRIES)):
                 view, taken = self._views.translated(stored, decisions)
                 self._agreed(stored, view, decisions, taken)
-                if len(taken) == len(view.diff.changes) and not _accepted(taken):
+                if taken and len(taken) == len(view.diff.changes) and not _accepted(taken):
                     self._reject(stored, view, "", when)
                     return self._nothing_written(stored)
                 try:
@@ -208,12 +237,7 @@ class Review:
         applying = self.store.update(
             stored,
             state="applying",
-            base=base.base,
-            base_sha256=base.base_sha256,
-            candidate=base.candidate,
-            ours=base.ours,
-            result=base.result,
-            rebased=base.rebased,
+            **_texts(view),
             decisions=tuple(taken),
             origins=with_edits(stored.origins, view.diff.changes, taken),
             automatic=automatic,
@@ -263,7 +287,7 @@ class Review:
         final: ProposalState = "partly_applied" if refused else "applied"
         if undecided and not stored.automatic:
             final = "in_review"
-            self._leave_open(stored, view, text, undecided)
+            self._leave_open(stored, view, text, version.number if version else 0, undecided)
         else:
             self.store.update(stored, state=final)
         ours = version is not None and version.run == stored.id
@@ -277,24 +301,19 @@ class Review:
         )
 
     def _leave_open(
-        self, stored: Stored, view: View, text: str, undecided: Sequence[Change]
+        self, stored: Stored, view: View, text: str, number: int, undecided: Sequence[Change]
     ) -> None:
-        """What is undecided stays waiting: the proposal goes on, on top of what was written."""
-        rest = [d for d in stored.decisions if d.verdict == "accept"]
-        rest += [Decision(change.n, "accept") for change in undecided]
-        candidate = mask(resolved(view.diff, rest)).text
+        """What is undecided stays waiting: the proposal goes on, on top of version `number`."""
+        written = structs.replace(stored, base=text, base_sha256=self._writer.read().sha256)
+        began = self._views.began(stored) if any(c.conflict for c in undecided) else number
+        rest = remaining(View(written, view.diff), undecided, began)
         self.store.update(
             stored,
             state="in_review",
-            base=text,
-            base_sha256=self._writer.read().sha256,
-            candidate=candidate,
             decisions=(),
-            ours=(),
-            result=(),
-            rebased=False,
             result_sha256="",
-            counts=counted(difference(text, candidate).changes),
+            counts=counted(rest.diff.changes),
+            **_texts(rest),
         )
         self._views.forget(stored.id)
 
@@ -331,7 +350,7 @@ class Review:
 
     def _resume(self, stored: Stored, when: datetime) -> None:
         now = self._writer.read()
-        view = View(stored, marked_difference(stored))
+        view = View(stored, difference_of(stored))
         if now.sha256 == stored.result_sha256:
             version = self._commit_late(stored, now.text, when)
             self._finish(stored, view, now.text, version, when)
@@ -379,6 +398,20 @@ class Review:
 
     def _locked(self) -> AbstractContextManager[None]:
         return lock(self._layout.lock_file("review"))
+
+
+def _texts(view: View) -> dict[str, Any]:
+    """What is kept of a view: the texts, and what decisions on it are numbers of."""
+    stored = view.stored
+    return {
+        "base": stored.base,
+        "base_sha256": stored.base_sha256,
+        "candidate": "\n".join(view.diff.result),
+        "started": stored.started,
+        "wanted": stored.wanted,
+        "began": stored.began,
+        "apart": stored.apart,
+    }
 
 
 def _accepted(decisions: Sequence[Decision]) -> int:

@@ -60,10 +60,12 @@ class Stored(Struct, frozen=True, omit_defaults=True):
     """A proposal as it is kept.
 
     `base` is the file's text that `candidate` and `decisions` belong to and `base_sha256` that
-    file's hash; both are renewed when the file changed under a review. `ours` and `result` are
-    0-based lines of base and candidate where a hand edit and the proposal meet. `origins` is by
-    bullet key. `result_sha256` is of the bytes an apply is writing. `opened` says that the base was
-    renewed.
+    file's hash; both are renewed when the file changed under a review. `started` and `wanted` then
+    hold the first base and the first candidate, less what was decided since: every later look
+    compares with them (None: `base` and `candidate` are the first). `began` is the number of the
+    version that `started` is of, 0 when it was not asked yet. `origins` is by bullet key.
+    `apart` are merges and splits that a person took apart, each as its lines before and after.
+    `result_sha256` is of the bytes an apply is writing.
     """
 
     id: str
@@ -82,13 +84,16 @@ class Stored(Struct, frozen=True, omit_defaults=True):
     rebuild: bool = False
     note: str = ""
     error: str = ""
-    ours: tuple[int, ...] = ()
-    result: tuple[int, ...] = ()
-    rebased: bool = False
+    started: str | None = None
+    wanted: str | None = None
+    began: int = 0
+    apart: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
     origins: dict[str, tuple[Origin, ...]] = {}
     counts: tuple[int, int, int] = (0, 0, 0)  # changes, dropped, added
     result_sha256: str = ""
     automatic: bool = False
+    again_of: str = ""  # the proposal whose run this one repeats with another model
+    tally: tuple[int, int, int] = (0, 0, 0)  # accepted, rejected, edited, by earlier applies
     v: int = 1
 
 
@@ -111,6 +116,7 @@ def info_of(stored: Stored) -> ProposalInfo:
         inputs=tuple(f"{i.path}#{i.ordinal}" for i in stored.inputs),
         failed_checks=sum(1 for c in stored.checks if not c.ok),
         rebuild=stored.rebuild,
+        again_of=stored.again_of,
     )
 
 

@@ -8,18 +8,24 @@ about, and a yes to something that has become a conflict is never carried. Nothi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import msgspec
 from msgspec import Struct
 
+from app.engine.errors import UserError
+from app.engine.memory.apart import group_of, taken_apart
 from app.engine.memory.diff import Difference, difference
 from app.engine.memory.outline import bullet_key
 from app.engine.memory.proposals import OPEN, Stored
 from app.engine.memory.provenance import source_of
-from app.engine.memory.review import Merged, carried, marked, merge
+from app.engine.memory.review import carried, resolved
 from app.engine.memory.settling import facts_of
-from app.engine.records import Change, Decision
+from app.engine.memory.threeway import joined
+from app.engine.records import Change, Decision, Version
+from app.engine.workspace.layout import Layout
 from app.engine.workspace.memory_file import MemoryFile, MemoryWriter
+from app.engine.workspace.secrets import mask
 
 
 class View(Struct, frozen=True):
@@ -32,7 +38,8 @@ class View(Struct, frozen=True):
 class Views:
     """The views of one workspace's proposals. Reads the file: call it in a thread."""
 
-    def __init__(self, writer: MemoryWriter) -> None:
+    def __init__(self, layout: Layout, writer: MemoryWriter) -> None:
+        self._layout = layout
         self._writer = writer
         self._seen: dict[str, View] = {}
 
@@ -47,43 +54,132 @@ class Views:
     def look(self, stored: Stored) -> View:
         """`stored` moved onto the file now; a closed one as it was."""
         now = self._writer.read()
-        if stored.state not in OPEN or now.state == "unreadable":
-            return View(stored, difference(stored.base, stored.candidate))
-        if now.sha256 == stored.base_sha256:
-            return View(stored, marked_difference(stored))
+        same = now.sha256 == stored.base_sha256
+        if same or stored.state not in OPEN or now.state == "unreadable":
+            return View(stored, difference_of(stored))
         return _moved(stored, now)
 
     def translated(
         self, stored: Stored, decisions: Sequence[Decision]
     ) -> tuple[View, tuple[Decision, ...]]:
         """The view now, and decisions on what was shown last as decisions on it."""
-        seen = self._seen.get(stored.id) or View(stored, marked_difference(stored))
+        seen = self._seen.get(stored.id) or View(stored, difference_of(stored))
         view = self.look(stored)
-        if view.stored.base_sha256 == seen.stored.base_sha256:
+        if _same_changes(view.stored, seen.stored):
             return view, tuple(decisions)
         return view, carried(decisions, seen.diff.changes, view.diff.changes)
 
+    def began(self, stored: Stored) -> int:
+        """The number of the version the run began with; 0 when no version holds that text."""
+        if stored.began:
+            return stored.began
+        start = _first(stored)[0]
+        newest_first = self._writer.history.walk()
+        return next((v.number for v, text in newest_first if text == start), 0)
 
-def marked_difference(stored: Stored) -> Difference:
-    """The difference of a stored proposal, with its conflicts."""
-    merged = Merged(stored.candidate, frozenset(stored.ours), frozenset(stored.result))
-    return marked(difference(stored.base, stored.candidate), merged)
+    def changed(self, stored: Stored) -> Version | None:
+        """What changed the file since the run began; None while it is the same.
+
+        The newest version, or one of number 0 for an edit on the disk that is no version yet.
+        """
+        if not base_changed(stored):
+            return None
+        latest = self._writer.history.latest()
+        if latest is not None and self._writer.history.latest_text() == stored.base:
+            return latest
+        try:
+            stamp = self._layout.memory_md.stat().st_mtime
+        except OSError:
+            stamp = stored.when.timestamp()
+        return Version(0, "", datetime.fromtimestamp(stamp, UTC), "external")
+
+
+def base_changed(stored: Stored) -> bool:
+    """Is the file another than the one the run began with?"""
+    return stored.base != _first(stored)[0]
+
+
+def difference_of(stored: Stored) -> Difference:
+    """The decisions of a stored proposal: what it proposes, on its base, with the conflicts."""
+    theirs = taken_apart(difference(*_first(stored)), stored.apart)
+    return joined(theirs, stored.base)
+
+
+def _first(stored: Stored) -> tuple[str, str]:
+    if stored.started is None or stored.wanted is None:
+        return stored.base, stored.candidate
+    return stored.started, stored.wanted
 
 
 def _moved(stored: Stored, now: MemoryFile) -> View:
-    merged = merge(stored.base, stored.candidate, now.text)
+    started, wanted = _first(stored)
     moved = msgspec.structs.replace(
-        stored,
-        base=now.text,
-        base_sha256=now.sha256,
-        candidate=merged.text,
-        ours=tuple(sorted(merged.ours)),
-        result=tuple(sorted(merged.result)),
-        rebased=True,
+        stored, base=now.text, base_sha256=now.sha256, started=started, wanted=wanted
     )
-    diff = marked_difference(moved)
-    kept = carried(stored.decisions, marked_difference(stored).changes, diff.changes)
-    return View(msgspec.structs.replace(moved, decisions=kept), diff)
+    return _carried(stored, moved)
+
+
+def _carried(before: Stored, after: Stored) -> View:
+    """`after` with its candidate and what still holds of the decisions kept in `before`."""
+    diff = difference_of(after)
+    kept = carried(before.decisions, difference_of(before).changes, diff.changes)
+    candidate = "\n".join(diff.result)
+    return View(msgspec.structs.replace(after, candidate=candidate, decisions=kept), diff)
+
+
+def remaining(view: View, undecided: Sequence[Change], began: int) -> View:
+    """What is left of a proposal whose decisions were just written as the view's base.
+
+    What was decided is part of both its texts from then on; a conflict that is left still compares
+    with the lines both sides started from.
+    """
+    stored = view.stored
+    taken = [d for d in stored.decisions if d.verdict == "accept"]
+    wanted = [*taken, *(Decision(c.n, "accept") for c in undecided)]
+    back = (Decision(c.n, "accept", "\n".join(c.old)) for c in undecided if c.conflict)
+    rest = msgspec.structs.replace(
+        stored,
+        started=mask(resolved(view.diff, [*taken, *back])).text,
+        wanted=mask(resolved(view.diff, wanted)).text,
+        began=began,
+    )
+    return View(rest, difference_of(rest))
+
+
+def _same_changes(one: Stored, other: Stored) -> bool:
+    return (one.base_sha256, one.apart) == (other.base_sha256, other.apart)
+
+
+# ---------------------------------------------------------------------------- taking apart
+
+
+def apart(view: View, n: int) -> View:
+    """The view with merge or split `n` as its dropped and added lines. Raises `UserError`."""
+    change = _change(view, n)
+    if change.kind not in ("merged", "split") or not change.before or not change.after:
+        raise UserError(
+            f"Change {n} is no merge and no split.", "Choose one that joins or parts lines."
+        )
+    group = (change.old or change.before, change.after)
+    stored = view.stored
+    return _carried(stored, msgspec.structs.replace(stored, apart=(*stored.apart, group)))
+
+
+def together(view: View, n: int) -> View:
+    """The view with the group of part `n` as one change again. Raises `UserError`."""
+    stored = view.stored
+    group = group_of(_change(view, n), stored.apart)
+    if group is None:
+        raise UserError(f"Change {n} is no part of a group.", "Choose one that was taken apart.")
+    rest = tuple(g for g in stored.apart if g != group)
+    return _carried(stored, msgspec.structs.replace(stored, apart=rest))
+
+
+def _change(view: View, n: int) -> Change:
+    found = next((c for c in view.diff.changes if c.n == n), None)
+    if found is None:
+        raise UserError(f"There is no change {n}.", "Look at the proposal again.")
+    return found
 
 
 def sourced(stored: Stored, change: Change) -> Change:

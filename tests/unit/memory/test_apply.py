@@ -124,7 +124,8 @@ def test_an_opened_review_of_other_sections_outlives_the_apply_of_another(tmp_pa
     assert desk.store.load(run).state == "in_review"
     shown = desk.review.show(run)
     assert "The printer is new" in shown.base
-    assert all(c.conflict for c in shown.changes), "both add at the same place: it is asked"
+    assert not any(c.conflict for c in shown.changes), "both add at one place: both may stay"
+    assert shown.decisions == (Decision(1, "accept"),), "what was decided is not asked again"
     desk.review.apply(run, [Decision(c.n, "reject") for c in shown.changes], when=LATER)
     assert "The printer is new" in desk.memory
 
@@ -186,6 +187,7 @@ def test_a_hand_edit_of_the_same_line_asks_again_and_keeps_the_other_decisions(
     shown = desk.review.show(run)
     assert shown.base_changed
     assert shown.changes[0].conflict
+    assert shown.changes[0].old == ("- The office closes at 18:00",)
     assert shown.changes[0].before == ("- The office closes at 17:00",)
     assert shown.decisions == (Decision(2, "accept"), Decision(3, "accept"))
     desk.review.apply(run, [*shown.decisions, Decision(1, "reject")], when=LATER)

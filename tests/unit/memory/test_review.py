@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.memory.diff import changes, difference
-from app.engine.memory.review import (
-    accept_all,
-    carried,
-    marked,
-    merge,
-    preview,
-    resolve,
-    resolved,
-)
+from app.engine.memory.diff import Difference, changes, difference
+from app.engine.memory.review import accept_all, carried, preview, resolved
+from app.engine.memory.threeway import joined
 from app.engine.records import Decision
+
+
+def resolve(base: str, new: str, decisions: Iterable[Decision]) -> str:
+    return resolved(difference(base, new), decisions)
+
+
+def on(now: str, base: str, new: str) -> Difference:
+    """What turns `base` into `new`, on a file that is `now` meanwhile."""
+    return joined(difference(base, new), now)
+
 
 LINE = st.sampled_from(
     [
@@ -33,9 +38,9 @@ TEXT = st.one_of(st.lists(LINE, max_size=14).map("\n".join), st.text(max_size=60
 @given(TEXT, TEXT)
 def test_accepting_all_gives_the_candidate_and_rejecting_all_the_base(base: str, new: str) -> None:
     found = changes(base, new)
-    assert resolve(base, new, found, accept_all(found)) == new
-    assert resolve(base, new, found, [Decision(c.n, "reject") for c in found]) == base
-    assert resolve(base, new, found, []) == base
+    assert resolve(base, new, accept_all(found)) == new
+    assert resolve(base, new, [Decision(c.n, "reject") for c in found]) == base
+    assert resolve(base, new, []) == base
     assert [c.n for c in found] == list(range(1, len(found) + 1))
     assert bool(found) == (base != new)
 
@@ -68,7 +73,7 @@ def test_a_mixture_holds_what_was_accepted_and_nothing_that_was_rejected(
     base, new = texts
     found = changes(base, new)
     decided = [Decision(c.n, "accept" if bits >> c.n % 16 & 1 else "reject") for c in found]
-    lines = resolve(base, new, found, decided).split("\n")
+    lines = resolve(base, new, decided).split("\n")
     untouched = set(base.split("\n")) - {line for c in found for line in c.before} - {""}
     assert untouched <= set(lines)
     for change, decision in zip(found, decided, strict=True):
@@ -89,19 +94,18 @@ def test_a_hand_edit_survives_the_merge_of_a_proposal(
     for k, place in enumerate(places):
         now.insert(place % (len(now) + 1), f"- by hand {k} zebra{k}")
     hand = "\n".join(now)
-    merged = merge(base, new, hand)
+    found = on(hand, base, new)
+    everything = resolved(found, accept_all(found.changes)).split("\n")
     for k in range(len(places)):
-        assert f"- by hand {k} zebra{k}" in merged.text.split("\n")
-    if not merged.ours and not merged.result:
-        assert set(new.split("\n")) <= set(merged.text.split("\n"))
-    found = marked(difference(hand, merged.text), merged)
+        assert f"- by hand {k} zebra{k}" in everything
+    assert not any(c.conflict for c in found.changes), "they only add lines"
+    assert set(new.split("\n")) <= set(everything)
     assert resolved(found, []) == hand
 
 
 def test_the_words_of_a_person_take_the_place_of_a_change() -> None:
     base, new = "# M\n- likes tea\n- b\n", "# M\n- likes green tea\n- b\n"
-    found = changes(base, new)
-    text = resolve(base, new, found, [Decision(1, "accept", text="- likes white tea")])
+    text = resolve(base, new, [Decision(1, "accept", text="- likes white tea")])
     assert text == "# M\n- likes white tea\n- b\n"
 
 
@@ -112,7 +116,7 @@ def test_a_merge_is_one_decision_and_rejecting_it_brings_back_every_line() -> No
     assert [(c.kind, c.before) for c in found] == [
         ("merged", ("- Bo lives in Porto", "- Bo works at Acme"))
     ]
-    assert resolve(base, new, found, [Decision(1, "reject")]) == base
+    assert resolve(base, new, [Decision(1, "reject")]) == base
 
 
 def test_the_preview_counts_what_is_decided_and_names_the_lines_it_would_touch() -> None:
@@ -128,11 +132,15 @@ def test_both_sides_changing_one_line_is_a_conflict_and_an_older_yes_does_not_co
     base = "- the window is at 02:00\n- b two\n"
     new = "- the window is at 03:00\n- b two\n- c three is new\n"
     now = "- the window is at 04:00\n- b two\n"
-    merged = merge(base, new, now)
-    diff = marked(difference(now, merged.text), merged)
-    assert [(c.before, c.after, c.conflict) for c in diff.changes] == [
-        (("- the window is at 04:00",), ("- the window is at 03:00",), True),
-        ((), ("- c three is new",), False),
+    diff = on(now, base, new)
+    assert [(c.before, c.after, c.conflict, c.old) for c in diff.changes] == [
+        (
+            ("- the window is at 04:00",),
+            ("- the window is at 03:00",),
+            True,
+            ("- the window is at 02:00",),
+        ),
+        ((), ("- c three is new",), False, ()),
     ]
     old = changes(base, new)
     assert carried(accept_all(old), old, diff.changes) == (Decision(2, "accept"),)
@@ -140,8 +148,7 @@ def test_both_sides_changing_one_line_is_a_conflict_and_an_older_yes_does_not_co
 
 def test_a_conflict_of_unlike_lines_is_still_one_decision() -> None:
     base, new, now = "# M\n- likes tea\n", "# M\n- likes green tea\n", "# M\n- drinks milk only\n"
-    merged = merge(base, new, now)
-    diff = marked(difference(now, merged.text), merged)
+    diff = on(now, base, new)
     assert [(c.kind, c.before, c.after, c.conflict) for c in diff.changes] == [
         ("reworded", ("- drinks milk only",), ("- likes green tea",), True)
     ]
