@@ -43,25 +43,16 @@ def default_config() -> EngineConfig:
 
 def make_endpoints(chosen: settings.UserSettings, keys: Keys | None = None) -> Endpoints:
     """Endpoints from a person's settings; nothing is contacted before its first use."""
-    from app.engine.context.tokens import Counter
     from app.engine.llm.configured import ConfiguredEndpoint
     from app.engine.llm.embedded import EmbeddedModel
-    from app.engine.llm.endpoint import Endpoint, Request
+    from app.engine.llm.endpoint import Endpoint
     from app.engine.llm.keys import Keys
     from app.engine.llm.roles import Endpoints
 
-    counter = Counter()
     keys = keys or Keys()
 
-    def estimate(request: Request) -> int:
-        return (
-            counter.text(request.system)
-            + counter.messages(request.messages)
-            + counter.schemas(request.tools)
-        )
-
     def make(_name: str, server: EndpointSettings) -> Endpoint:
-        return ConfiguredEndpoint(server, keys, estimate)
+        return ConfiguredEndpoint(server, keys)
 
     return Endpoints(chosen.servers, chosen.roles, make, lambda: EmbeddedModel(places.models_dir()))
 

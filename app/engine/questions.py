@@ -141,7 +141,7 @@ class Questions:
         live = await rooms.session(session_id)
         around = await surroundings(rooms.parts, live, rooms.parts.chat())
         made = with_history(around, live.session.outgoing())
-        return await asyncio.to_thread(view, rooms.parts, made, draft)
+        return await asyncio.to_thread(view, made, draft)
 
     async def compaction_preview(self, session_id: str) -> CompactionReport:
         """What a compaction would do now (`dry_run` is set)."""

@@ -102,6 +102,10 @@ class Rooms:
         self.refused = RefusedClaims(layout)
         self.tokenizer = Tiktoken()
         self.counter = Counter(self.tokenizer)
+        endpoints.gauge.attach(
+            lambda one: self.counter.request(one.system, one.messages, one.tools),
+            lambda: self.counter.tokenizer,
+        )
         self.queue = JobQueue(bus, DiskJournal(layout), limit=config.maintenance.queue_limit)
         self.gate = Gate(layout, clock=clock)
         self._more_tools = tuple(tools)
@@ -113,6 +117,8 @@ class Rooms:
 
     def read_disk(self) -> None:
         """The services that look at the disk while they are made. Blocks; called once, by open."""
+        windows, guard = self.layout.windows, self.layout.lock_file("windows")
+        self.endpoints.gauge.keep_in(windows, guard, read_only=self.read_only)
         self.states = SectionStates(self.layout, when=self.clock())
         self.review = Review(
             self.layout,
@@ -132,7 +138,7 @@ class Rooms:
             extract=extractive_consolidation,
             record=self.runs.record_call,
             entries=self.entries_between,
-            count=self.counter.text,
+            count=self.upkeep.count,
             bus=self.bus,
         )
 

@@ -53,7 +53,13 @@ class Upkeep:
         model = self._fit_model()
         if model is None:
             return ExtractiveCurator()
-        return LlmCurator(model, count=self._counter.text, record=self._runs.record_call)
+        return LlmCurator(model, count=self.count, record=self._runs.record_call)
+
+    def count(self, text: str) -> int:
+        """Tokens of a text for the model that does the memory work."""
+        model = self._fit_model()
+        ratio = self._endpoints.gauge.ratio(model.name) if model is not None else 1.0
+        return self._counter.scaled(ratio).text(text)
 
     def _fit_model(self) -> Endpoint | None:
         memory = self._config().memory

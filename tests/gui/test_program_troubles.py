@@ -40,7 +40,7 @@ def on(url: str) -> Callable[[Path], Any]:
         settings = EndpointSettings(url=url, model="m", window=32_000, trust_with_memory=True)
 
         def make(_name: str, one: EndpointSettings) -> ConfiguredEndpoint:
-            return ConfiguredEndpoint(one, Keys({}), None)
+            return ConfiguredEndpoint(one, Keys({}))
 
         endpoints = Endpoints(
             {"fake": settings}, RoleSettings(chat="fake"), make, lambda: make("", settings)

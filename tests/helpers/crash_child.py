@@ -47,8 +47,8 @@ def endpoints(url: str) -> Endpoints:
     return Endpoints(
         {"fake": server},
         RoleSettings(chat="fake"),
-        lambda _name, one: ConfiguredEndpoint(one, Keys({}), None),
-        lambda: ConfiguredEndpoint(server, Keys({}), None),
+        lambda _name, one: ConfiguredEndpoint(one, Keys({})),
+        lambda: ConfiguredEndpoint(server, Keys({})),
     )
 
 

@@ -90,13 +90,15 @@ async def engine_on(
         endpoints = Endpoints(
             {"fake": settings},
             RoleSettings(chat="fake"),
-            lambda _name, one: ConfiguredEndpoint(one, Keys({}), estimate),
-            lambda: embedded or ConfiguredEndpoint(settings, Keys({}), None),
+            lambda _name, one: ConfiguredEndpoint(one, Keys({})),
+            lambda: embedded or ConfiguredEndpoint(settings, Keys({})),
         )
         more = {} if clock is None else {"clock": clock}
         engine = await Engine.open(
             folder, endpoints, config=config, tools=tools, watch=watch, **more
         )
+        if estimate is not None:
+            endpoints.gauge.count = estimate
         desk = EngineDesk(engine, server, folder)
         engine.events.subscribe(desk.events.append)
         try:

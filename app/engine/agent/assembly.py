@@ -18,6 +18,7 @@ from app.engine.config import EngineConfig
 from app.engine.context.compactor import Frame
 from app.engine.context.injection import Injected, Situation, inject, recalled
 from app.engine.context.sources import load_sources
+from app.engine.context.tokens import Counter
 from app.engine.context.view import describe
 from app.engine.context.window import injection_budget, thresholds
 from app.engine.llm.endpoint import Endpoint, Request
@@ -34,6 +35,7 @@ class Assembled(Struct, frozen=True):
     window: Window
     config: EngineConfig
     tool_tokens: int
+    counter: Counter
     recall: str = ""
 
 
@@ -68,13 +70,15 @@ async def surroundings(
         compact=small,
     )
     base = live.session.system_prompt if prompt is None else prompt
-    injected = inject(base, sources, situation, parts.counter.text)
+    counter = parts.counter_for(endpoint)
+    injected = inject(base, sources, situation, counter.text)
     return Assembled(
         Request((), injected.text, tools, switches.max_output),
         injected,
         window,
         config,
-        parts.counter.schemas(tools),
+        counter.schemas(tools),
+        counter,
     )
 
 
@@ -108,6 +112,7 @@ def with_history(around: Assembled, history: list[Message], recall: str = "") ->
         around.window,
         around.config,
         around.tool_tokens,
+        around.counter,
         recall,
     )
 
@@ -129,13 +134,13 @@ async def recall_for(parts: AgentParts, around: Assembled, question: str) -> str
     return "\n".join(dict.fromkeys(line for line in lines if line not in around.request.system))
 
 
-def view(parts: AgentParts, made: Assembled, draft: str = "") -> ContextView:
+def view(made: Assembled, draft: str = "") -> ContextView:
     """The request as ordered blocks for people, with the tokens of each."""
     compaction = made.config.compaction
     return describe(
         made.injected,
         made.request.messages,
-        parts.counter,
+        made.counter,
         window=made.window,
         thresholds=thresholds(compaction, made.window, made.tool_tokens),
         tools=made.request.tools,

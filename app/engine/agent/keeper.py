@@ -90,7 +90,7 @@ class ContextKeeper:
         )
 
     async def _trim(self, around: Assembled) -> None:
-        config, counter = around.config.compaction, self._parts.counter
+        config, counter = around.config.compaction, around.counter
         cut = truncate_args(self._live.session.context, config.truncate_args, counter)
         await self._shorten(e.ArgsTruncation, cut.cuts)
         cut = prune(self._live.session.context, config.prune, counter)
@@ -125,7 +125,7 @@ class ContextKeeper:
         )
         done = await self._settle(compactor, outcome)
         if done is None:
-            total = self._parts.counter.messages(self._live.session.context)
+            total = around.counter.messages(self._live.session.context)
             kept = len(self._live.session.context)
             reason = outcome.reason if isinstance(outcome, NotCompacted) else MOVED
             return CompactionReport(0, kept, total, total, reason=reason)
@@ -170,7 +170,7 @@ class ContextKeeper:
         trusted = model.fit_for_memory or not config.extractive_fallback
         return ConversationCompactor(
             config,
-            self._parts.counter,
+            around.counter,
             frame(self._parts, self._live, around, summary_window),
             summarise=summarise if trusted else None,
             pace=self.pace,
@@ -202,7 +202,7 @@ class ContextKeeper:
         """
         window = await endpoint.window()
         context = self._live.session.context
-        counter = self._parts.counter
+        counter = around.counter
         fixed = sum(part.tokens for part in around.injected.parts) + around.tool_tokens
         estimated = fixed + counter.messages(context)
         size = error.window or window.tokens

@@ -59,6 +59,10 @@ class AgentParts:
         """The endpoint that answers. Raises `ConfigError` when its name is not configured."""
         return self.endpoints.role("chat")
 
+    def counter_for(self, endpoint: Endpoint) -> Counter:
+        """The counter in this model's own tokens, as far as its reports have told (section 6)."""
+        return self.counter.scaled(self.endpoints.gauge.ratio(endpoint.name))
+
     def fitted(self, endpoint: Endpoint, window: Window) -> EngineConfig:
         """The configuration for one model: a small one gets the preset `local_small`.
 

@@ -12,7 +12,7 @@ import math
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import msgspec
@@ -129,8 +129,8 @@ class Counter:
 
     def __init__(self, estimator: Estimator | None = None, image_tokens: int = IMAGE_TOKENS):
         self._estimator = estimator or Heuristic()
-        self._image = IMAGE + image_tokens
-        self._seen: OrderedDict[int, tuple[Message, int]] = OrderedDict()
+        self.image = IMAGE + image_tokens  # tokens of one image
+        self._seen: OrderedDict[int, tuple[Message, int, int]] = OrderedDict()
         self._texts: OrderedDict[str, int] = OrderedDict()
         self._named = ""
         self._lock = threading.Lock()
@@ -144,6 +144,11 @@ class Counter:
     @property
     def estimated(self) -> bool:
         return self._estimator.estimated
+
+    @property
+    def tokenizer(self) -> str:
+        """The name of the estimator that counts now."""
+        return self._estimator.name
 
     def text(self, text: str) -> int:
         """Tokens of a text. Texts that come again with each request (MEMORY.md) are remembered."""
@@ -162,10 +167,10 @@ class Counter:
 
     def _renew(self) -> None:
         """When the tokenizer has come, everything is counted anew."""
-        if self._named != self._estimator.name:
+        if self._named != self.tokenizer:
             self._seen.clear()
             self._texts.clear()
-            self._named = self._estimator.name
+            self._named = self.tokenizer
 
     def message(self, message: Message) -> int:
         """Tokens of one message with its structure."""
@@ -174,9 +179,9 @@ class Counter:
             known = self._seen.get(id(message))
         if known is not None:
             return known[1]
-        tokens = self.uncached(message)
+        tokens, unsent = self._count(message)
         with self._lock:
-            self._seen[id(message)] = (message, tokens)
+            self._seen[id(message)] = (message, tokens, unsent)
             if len(self._seen) > CACHED_MESSAGES:
                 self._seen.popitem(last=False)
         return tokens
@@ -190,51 +195,67 @@ class Counter:
 
     def uncached(self, message: Message) -> int:
         """As `message`, for a message that is made for one request and then forgotten."""
+        return self._count(message)[0]
+
+    def request(self, system: str, messages: Iterable[Message], tools: Iterable[object]) -> int:
+        """Tokens of a request as it is sent: without reasoning. Messages that were made for it
+        alone are not remembered."""
+        tokens = self.text(system) + self.schemas(tools)
+        for message in messages:
+            with self._lock:
+                known = self._seen.get(id(message))
+            counted, unsent = known[1:] if known is not None else self._count(message)
+            tokens += counted - unsent
+        return tokens
+
+    def _count(self, message: Message) -> tuple[int, int]:
+        """Tokens of a message with its structure, and how many of them are never sent."""
         text = self._estimator.text
-        tokens = MESSAGE + text(message.role) + text(message.name)
-        tokens += text(message.content) + text(message.reasoning)
+        unsent = text(message.reasoning)
+        tokens = MESSAGE + text(message.role) + text(message.name) + text(message.content) + unsent
         if message.role == "tool":
             tokens += RESULT + text(message.call_id)
         for call in message.calls:
             tokens += CALL + text(call.name) + text(call.id) + text(call.arguments)
-        return tokens + len(message.images) * self._image
+        return tokens + len(message.images) * self.image, unsent
+
+    def scaled(self, ratio: float) -> Counter:
+        """This counter in the tokens of a model that counts `ratio` times as many."""
+        return self if ratio == 1.0 else ScaledCounter(self, ratio)
 
 
-class Calibration:
-    """How far a model's own counts are from ours, learned from the usage its server reports.
+class ScaledCounter(Counter):
+    """The counts of another counter in a model's own tokens: each times the ratio learned for it.
 
-    A report far below the estimate is taken for a cut prompt, not for a better count
-    (model-servers.md, section 4), and is not learned.
+    Nothing is counted twice: what the other one knows serves here, too. Images are not text, their
+    number stands.
     """
 
-    LOW, HIGH, WEIGHT = 0.7, 4.0, 0.3
+    def __init__(self, counter: Counter, ratio: float) -> None:
+        self._counter = counter
+        self._ratio = ratio
 
-    def __init__(self, factors: Mapping[str, float] | None = None) -> None:
-        self._factors = {
-            model: factor
-            for model, factor in (factors or {}).items()
-            if self.LOW <= factor <= self.HIGH
-        }
+    @property
+    def label(self) -> str:
+        return self._counter.label
 
-    def factor(self, model: str) -> float:
-        """Reported ÷ estimated for this model; 1.0 until something was learned."""
-        return self._factors.get(model, 1.0)
+    @property
+    def estimated(self) -> bool:
+        return self._counter.estimated
 
-    def apply(self, model: str, tokens: int) -> int:
-        return math.ceil(tokens * self.factor(model))
+    @property
+    def image(self) -> int:
+        return self._counter.image
 
-    def learn(self, model: str, estimated: int, reported: int) -> bool:
-        """Take one report in. `estimated` is our own count, not calibrated. False if refused."""
-        if estimated <= 0 or reported <= 0:
-            return False
-        ratio = reported / estimated
-        if not self.LOW * self.factor(model) <= ratio <= self.HIGH:
-            return False
-        known = self._factors.get(model)
-        mixed = ratio if known is None else known + self.WEIGHT * (ratio - known)
-        self._factors[model] = max(self.LOW, mixed)
-        return True
+    def text(self, text: str) -> int:
+        return round(self._counter.text(text) * self._ratio)
 
-    def plain(self) -> dict[str, float]:
-        """What was learned, for `windows.json`."""
-        return dict(self._factors)
+    def message(self, message: Message) -> int:
+        return self._scaled(message, self._counter.message(message))
+
+    def uncached(self, message: Message) -> int:
+        return self._scaled(message, self._counter.uncached(message))
+
+    def _scaled(self, message: Message, tokens: int) -> int:
+        images = len(message.images) * self.image
+        return round((tokens - images) * self._ratio) + images

@@ -7,7 +7,7 @@ happens while the window opens.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from app.engine.llm.catalogue import load
@@ -20,18 +20,15 @@ from app.engine.records import Window
 
 
 class ConfiguredEndpoint:
-    """One server a person entered. `estimate` is our own token count of a request."""
+    """One server a person entered."""
 
-    def __init__(
-        self, settings: EndpointSettings, keys: Keys, estimate: Callable[[Request], int] | None
-    ) -> None:
+    def __init__(self, settings: EndpointSettings, keys: Keys) -> None:
         known = load().lookup(settings.model)
         self.host = host_of(settings.url)
         self.key_source = ""
         self._settings = settings
         self._known_window = known.window if known else 0
         self._keys = keys
-        self._estimate = estimate
         self._inner: OpenAIEndpoint | None = None
         self._making = asyncio.Lock()
 
@@ -80,6 +77,5 @@ class ConfiguredEndpoint:
                         known_window=self._known_window,
                         fit_for_memory=self.fit_for_memory,
                     ),
-                    estimate=self._estimate,
                 )
             return self._inner

@@ -34,7 +34,6 @@ from app.engine.llm.failures import Kind, Verdict, chain, classify, classify_exc
 from app.engine.llm.patience import ended, waiting
 from app.engine.llm.request_body import less_output, request_body
 from app.engine.llm.stream import parse_object
-from app.engine.llm.truncation import TruncationWatch, half_of
 from app.engine.records import Window
 
 if TYPE_CHECKING:
@@ -90,8 +89,6 @@ class _Failed(Exception):
 class OpenAIEndpoint:
     """One model of one server; `key` is this origin's own key or "". No `model`: the loaded one.
     `where` names the server in sentences for people.
-
-    `estimate` gives our own token count of a request; with it a silently cut prompt is noticed.
     """
 
     def __init__(
@@ -103,7 +100,6 @@ class OpenAIEndpoint:
         name: str = "",
         where: str = "",
         options: Options | None = None,
-        estimate: Callable[[Request], int] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         new_id: Callable[[], str] = lambda: f"call_{uuid.uuid4().hex[:24]}",
     ) -> None:
@@ -119,11 +115,9 @@ class OpenAIEndpoint:
         self._key = key
         self._sleep = sleep
         self._new_id = new_id
-        self._truncation = TruncationWatch(estimate) if estimate else None
         self._client: AsyncOpenAI | None = None
         self._client_lock = asyncio.Lock()
         self._facts: probe.ServerFacts | None = None
-        self._learned = 0
 
     # ------------------------------------------------------------------ the protocol
 
@@ -139,11 +133,13 @@ class OpenAIEndpoint:
                 async with aclosing(self._attempt(plan)) as deltas:
                     async for delta in deltas:
                         shown = shown or isinstance(delta, TextDelta | ReasoningDelta)
-                        yield self._finished(plan, delta)
+                        if isinstance(delta, Answer):
+                            self._answered()
+                        yield delta
                 return
             except _Failed as failed:
                 verdict = failed.verdict
-                self._learn(verdict)
+                self._forget(verdict)
                 step = None if shown else self._next(plan, verdict)
                 if step is None:
                     raise self._error(verdict) from failed.__cause__
@@ -158,8 +154,6 @@ class OpenAIEndpoint:
             self._facts = await probe.probe(self.base_url, self.model, self._key)
         if self._facts.window is not None:
             return self._facts.window
-        if self._learned:
-            return Window(self._learned, "learned")
         if self.options.known_window:
             return Window(self.options.known_window, "table")
         return Window(probe.default_window(self.base_url), "default")
@@ -199,42 +193,15 @@ class OpenAIEndpoint:
     def _error(self, verdict: Verdict) -> ModelError:
         return to_error(verdict, self._where, self.name)
 
-    def _learn(self, verdict: Verdict) -> None:
-        if verdict.kind is Kind.OVERFLOW:
-            self._learned = verdict.window or self._learned
+    def _forget(self, verdict: Verdict) -> None:
         if verdict.kind in (Kind.OVERFLOW, Kind.NOT_FOUND):
             self._facts = None  # asked again: another model may have been loaded
 
-    def _finished(self, plan: _Plan, delta: Delta) -> Delta:
-        if not isinstance(delta, Answer):
-            return delta
-        checked = self._checked(plan, delta)
+    def _answered(self) -> None:
         if self._facts is not None and (
             self._facts.window is None or self._facts.window.source != "loaded"
         ):
             self._facts = None  # the model is loaded now, so its real window can be asked for
-        return checked
-
-    def _checked(self, plan: _Plan, delta: Answer) -> Answer:
-        """The answer, marked when the server seems to have cut the prompt."""
-        if self._truncation is None or delta.usage is None:
-            return delta
-        window = self._known_window()
-        sentence = self._truncation.seen(plan.request, delta.usage, window)
-        if not sentence:
-            return delta
-        if not half_of(delta.usage.prompt, window):
-            # What was read is all that is certain of the window now.
-            self._learned = delta.usage.prompt + delta.usage.completion
-        return replace(delta, truncated=sentence)
-
-    def _known_window(self) -> int:
-        """The window as far as it is known without asking, in tokens."""
-        probed = self._facts.window.tokens if self._facts and self._facts.window else 0
-        return (
-            self.options.window or probed or self._learned or self.options.known_window
-            or probe.default_window(self.base_url)
-        )  # fmt: skip
 
     # ------------------------------------------------------------------ one attempt
 

@@ -2,7 +2,8 @@
 
 A role (chat, memory, compaction) holds a name: `builtin`, the name of a configured endpoint, or
 `provider:model` for another model behind one. An empty memory or compaction role is the chat model.
-Endpoints are made on first use and closed together.
+Endpoints are made on first use and closed together. What is handed out is measured: one gauge
+learns from every model's reports (`app.engine.llm.gauge`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 from app.engine.config_form import Config, at_least, setting, text_or_none, yes_no
 from app.engine.errors import ConfigError
 from app.engine.llm.endpoint import Endpoint
+from app.engine.llm.gauge import Gauge
+from app.engine.llm.measured import MeasuredEndpoint
 
 BUILTIN = "builtin"
 
@@ -59,8 +62,10 @@ class Endpoints:
         self.roles = roles
         self._make = make
         self._embedded = embedded
-        self._made: dict[str, Endpoint] = {}
+        self.gauge = Gauge()
+        self._made: dict[str, MeasuredEndpoint] = {}
         self._given: set[str] = set()
+        self._own: dict[int, MeasuredEndpoint] = {}  # of endpoint objects in settings
 
     @classmethod
     def only(cls, endpoint: Endpoint) -> Endpoints:
@@ -73,11 +78,16 @@ class Endpoints:
         made.use("own", endpoint)
         return made
 
-    def resolve(self, name: str) -> Endpoint:
+    def resolve(self, name: str) -> MeasuredEndpoint:
         """The endpoint of a name. Raises `ConfigError` naming what is configured."""
         if name not in self._made:
-            self._made[name] = self._build(name)
+            self._made[name] = self._measured(self._build(name))
         return self._made[name]
+
+    def _measured(self, endpoint: Endpoint) -> MeasuredEndpoint:
+        if isinstance(endpoint, MeasuredEndpoint):
+            return endpoint
+        return MeasuredEndpoint(endpoint, self.gauge)
 
     def _build(self, name: str) -> Endpoint:
         if name == BUILTIN:
@@ -93,21 +103,25 @@ class Endpoints:
             server = server.replace(model=model)
         return self._make(name, server)
 
-    def role(self, role: str, override: Any = None) -> Endpoint:
+    def role(self, role: str, override: Any = None) -> MeasuredEndpoint:
         """The endpoint of a role; `override` is a name or an endpoint object and wins."""
         if override is not None and not isinstance(override, str):
-            return override
+            known = [one for one in self._made.values() if one.inner is override]
+            return known[0] if known else self._given_as(override)
         name = override or getattr(self.roles, role) or self.roles.chat
         return self.resolve(name)
 
+    def _given_as(self, endpoint: Endpoint) -> MeasuredEndpoint:
+        return self._own.setdefault(id(endpoint), self._measured(endpoint))
+
     def use(self, name: str, endpoint: Endpoint) -> None:
         """Put a ready endpoint under a name (an embedding program's own model, a scripted one)."""
-        self._made[name] = endpoint
+        self._made[name] = self._measured(endpoint)
         self._given.add(name)
 
     def change(
         self, servers: Mapping[str, EndpointSettings], roles: RoleSettings
-    ) -> list[Endpoint]:
+    ) -> list[MeasuredEndpoint]:
         """Work with other servers and roles from now on.
 
         Every server's endpoint is made anew at its next use, for its key may have changed, too; the

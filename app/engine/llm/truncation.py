@@ -6,12 +6,9 @@ wrong. Their own count gives them away (model-servers, section 4). A missing cou
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from app.engine.llm.endpoint import Request
+from app.engine.llm.gauge import SHARE
 from app.engine.records import Usage
 
-SHARE = 0.70  # reported below this share of our estimate: cut
 NEAR = 0.01  # how near a count must be to half the window
 
 
@@ -21,30 +18,24 @@ def half_of(prompt: int, window: int) -> bool:
 
 
 class TruncationWatch:
-    """Watches one model. `estimate` is our own count of a request, in tokens.
+    """Watches one model, request by request."""
 
-    The estimate is calibrated by what the server reported for requests that were fine.
-    """
+    def __init__(self) -> None:
+        self._last: tuple[int, int] | None = None  # (counted, reported) of the request before
 
-    def __init__(self, estimate: Callable[[Request], int]) -> None:
-        self._estimate = estimate
-        self._rate = 1.0
-        self._last: tuple[int, int] | None = None  # (estimate, reported) of the request before
+    def seen(self, counted: int, expected: float, usage: Usage, window: int) -> str:
+        """Why a prompt is suspected to have been cut, in a sentence; "" when it is not.
 
-    def seen(self, request: Request, usage: Usage, window: int) -> str:
-        """Why this prompt is suspected to have been cut, in a sentence; "" when it is not."""
+        `counted` is our own count of the request, `expected` that count as this model counts.
+        """
         if usage.prompt <= 0:
             return ""
-        raw = self._estimate(request)
-        expected = raw * self._rate
-        why = self._why(raw, expected, usage, window)
+        why = self._why(counted, expected, usage, window)
         if not why:
-            if raw >= 200:  # short requests say more about the template than about the rate
-                self._rate += 0.5 * (min(2.0, max(0.5, usage.prompt / raw)) - self._rate)
-            self._last = (raw, usage.prompt)
+            self._last = (counted, usage.prompt)
         return why
 
-    def _why(self, raw: int, expected: float, usage: Usage, window: int) -> str:
+    def _why(self, counted: int, expected: float, usage: Usage, window: int) -> str:
         count = f"{usage.prompt:,} of about {expected:,.0f} tokens"
         if usage.prompt < SHARE * expected:
             return f"The server read only {count}: it seems to cut long prompts."
@@ -54,7 +45,8 @@ class TruncationWatch:
             if usage.completion and usage.prompt + usage.completion == window:
                 return f"Prompt and answer fill the server's window of {window:,} tokens exactly."
         if self._last is not None:
-            before_raw, before = self._last
-            if raw > before_raw * 1.1 and raw - before_raw > 100 and usage.prompt <= before:
+            counted_before, before = self._last
+            grew = counted > counted_before * 1.1 and counted - counted_before > 100
+            if grew and usage.prompt <= before:
                 return f"The server read {count}, no more than before: it seems to cut prompts."
         return ""

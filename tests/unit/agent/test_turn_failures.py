@@ -230,7 +230,7 @@ def test_the_words_of_an_overflow(upper: bool) -> None:
             words = text.upper() if upper else text
             async with FakeServer(error(400, {"error": {"message": words}})) as server:
                 settings = EndpointSettings(url=server.base_url, model="m", window=8_000)
-                endpoint = ConfiguredEndpoint(settings, Keys({}), None)
+                endpoint = ConfiguredEndpoint(settings, Keys({}))
                 with pytest.raises(ModelError) as raised:
                     await complete(endpoint, Request((user("Hi"),)))
                 await endpoint.close()

@@ -1,4 +1,4 @@
-"""Estimators, the structure of messages, calibration."""
+"""Estimators, the structure of messages, counts in a model's own tokens."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import random
 import subprocess
 import sys
+import threading
 import time
 from datetime import date
 from pathlib import Path
@@ -13,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from app.engine.context.injection import Situation, Sources, inject
-from app.engine.context.tokenizer import Tiktoken, chunks, estimator, load_o200k
+from app.engine.context.tokenizer import Encode, Tiktoken, chunks, estimator, load_o200k
 from app.engine.context.tokens import (
     AgentScope,
-    Calibration,
     Counter,
     Heuristic,
     budget_tokens,
@@ -92,10 +92,17 @@ def test_before_it_is_loaded_the_heuristic_answers_and_says_so() -> None:
 
 
 def test_the_count_is_taken_anew_when_the_tokenizer_comes() -> None:
-    made = Tiktoken(load=lambda: lambda text: [0] * len(text))
+    come = threading.Event()
+
+    def load() -> Encode:
+        assert come.wait(10)
+        return lambda text: [0] * len(text)
+
+    made = Tiktoken(load)
     counter = Counter(made)
     message = user("u", "hello")
     before = counter.message(message)
+    come.set()
     assert made.wait(10)
     assert counter.label == "o200k"
     assert counter.message(message) == 5 + 4 + 5 != before
@@ -221,16 +228,33 @@ def test_a_missing_vocabulary_is_no_reason_to_fetch(
     assert made.text("hello world") > 0
 
 
-def test_calibration_learns_per_model_and_distrusts_cut_prompts() -> None:
-    learned = Calibration()
-    assert learned.apply("small", 1_000) == 1_000
-    assert learned.learn("small", 1_000, 1_200)
-    assert learned.apply("small", 1_000) == 1_200
-    assert learned.apply("other", 1_000) == 1_000
-    assert not learned.learn("small", 6_000, 2_050)
-    assert not learned.learn("small", 1_000, 0)
-    assert learned.apply("small", 1_000) == 1_200
-    assert Calibration(learned.plain()).apply("small", 1_000) == 1_200
+def test_a_scaled_counter_counts_in_a_models_own_tokens_and_leaves_images_alone() -> None:
+    counter = Counter()
+    plain = user("u", "word " * 400)
+    seen = Message(id="i", role="user", content="word " * 400, images=("data:x", "data:y"))
+    scaled = counter.scaled(1.5)
+    assert counter.scaled(1.0) is counter
+    assert scaled.message(plain) == round(1.5 * counter.message(plain))
+    assert scaled.message(seen) - scaled.message(plain) == 2 * 1_005
+    assert scaled.uncached(plain) == scaled.message(plain)
+    assert scaled.text(plain.content) == round(1.5 * counter.text(plain.content))
+    assert scaled.messages([plain, plain]) == 2 * scaled.message(plain)
+    tool = {"name": "look", "parameters": {"a": "number"}}
+    assert scaled.schemas([tool]) == round(1.5 * counter.schemas([tool]))
+    assert (scaled.label, scaled.estimated) == (counter.label, counter.estimated)
+
+
+def test_a_request_is_counted_as_it_is_sent_without_reasoning() -> None:
+    counter = Counter()
+    asked = user("u", "hello " * 50)
+    thought = Message(id="a", role="assistant", content="yes", reasoning="hmm " * 900)
+    bare = Message(id="a", role="assistant", content="yes")
+    for _ in range(2):  # the second time from what is remembered
+        whole = counter.request("rules", [asked, thought], [{"name": "look"}])
+        assert whole == counter.text("rules") + counter.schemas([{"name": "look"}]) + (
+            counter.message(asked) + counter.message(bare)
+        )
+        assert counter.message(thought) > counter.message(bare) + 800
 
 
 def test_injection_budgets_divide_by_four_and_count_chinese_whole() -> None:

@@ -18,7 +18,7 @@ def test_the_name_is_the_one_of_the_model_the_server_has() -> None:
 
     async def main() -> None:
         async with FakeServer(say("hi"), routes={"/v1/models": models}) as server:
-            endpoint = ConfiguredEndpoint(EndpointSettings(url=server.base_url), Keys({}), None)
+            endpoint = ConfiguredEndpoint(EndpointSettings(url=server.base_url), Keys({}))
             try:
                 assert endpoint.name == "the server's model"
                 answer = await complete(endpoint, Request((user("Hello"),)))
@@ -37,7 +37,7 @@ def test_a_server_that_refused_tools_supports_none_from_then_on() -> None:
     async def main() -> None:
         async with FakeServer(refused, say("hi")) as server:
             settings = EndpointSettings(url=server.base_url, model="m")
-            endpoint = ConfiguredEndpoint(settings, Keys({}), None)
+            endpoint = ConfiguredEndpoint(settings, Keys({}))
             try:
                 assert endpoint.supports_tools
                 await complete(endpoint, Request((user("Hello"),), tools=(TOOL,)))

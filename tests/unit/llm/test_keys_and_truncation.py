@@ -10,7 +10,9 @@ from keyring.backend import KeyringBackend
 from keyring.errors import NoKeyringError
 
 from app.engine.llm.endpoint import Request, complete, user
+from app.engine.llm.gauge import Gauge
 from app.engine.llm.keys import FROM_ENVIRONMENT, FROM_KEYRING, FROM_RUN, NO_KEY, Keys, origin_of
+from app.engine.llm.measured import MeasuredEndpoint
 from app.engine.llm.openai_endpoint import OpenAIEndpoint, Options
 from tests.helpers.fake_server import FakeServer, Reply, Seen, say
 
@@ -136,10 +138,10 @@ def cut(reported: list[int], estimates: list[int], window: int = 4096) -> list[s
     async def main() -> list[str]:
         counts = iter(estimates)
         async with FakeServer(*(say("ok", prompt=n) for n in reported)) as server:
-            endpoint = OpenAIEndpoint(
-                server.base_url, "m", options=Options(window=window),
-                estimate=lambda request: next(counts),
-            )  # fmt: skip
+            gauge = Gauge()
+            gauge.count = lambda _request: next(counts)
+            inner = OpenAIEndpoint(server.base_url, "m", options=Options(window=window))
+            endpoint = MeasuredEndpoint(inner, gauge)
             said = [(await complete(endpoint, Request((user("hi"),)))).truncated for _ in reported]
             await endpoint.close()
             return said
@@ -178,7 +180,9 @@ def test_dropped_messages_show_in_the_count_and_teach_the_window() -> None:
 
     async def main() -> None:
         async with FakeServer(drops_the_oldest) as server:
-            endpoint = OpenAIEndpoint(server.base_url, "m", estimate=estimate)
+            gauge = Gauge()
+            gauge.count = estimate
+            endpoint = MeasuredEndpoint(OpenAIEndpoint(server.base_url, "m"), gauge)
             few = tuple(user(f"message {n} " + "word " * 400) for n in range(2))
             many = tuple(user(f"message {n} " + "word " * 400) for n in range(12))
             fine = await complete(endpoint, Request(few, system="rules"))

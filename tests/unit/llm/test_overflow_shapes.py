@@ -26,6 +26,8 @@ from app.engine.llm.endpoint import (
     user,
 )
 from app.engine.llm.failures import Kind, classify, classify_exception, from_body
+from app.engine.llm.gauge import Gauge
+from app.engine.llm.measured import MeasuredEndpoint
 from app.engine.llm.openai_endpoint import OpenAIEndpoint, Options
 from tests.helpers.fake_server import FakeServer, Reply, Script, error, say
 
@@ -65,7 +67,8 @@ def ask(*scripts: Script, request: Request = REQUEST, options: Options | None = 
 
     async def main() -> None:
         async with FakeServer(*scripts) as server:
-            endpoint = OpenAIEndpoint(server.base_url, "m", options=options, sleep=out.sleeps)
+            inner = OpenAIEndpoint(server.base_url, "m", options=options, sleep=out.sleeps)
+            endpoint = MeasuredEndpoint(inner, Gauge())
             try:
                 async with aclosing(endpoint.stream(request)) as deltas:
                     async for delta in deltas:

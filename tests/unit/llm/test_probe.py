@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from app.engine.llm.endpoint import Request, complete, user
+from app.engine.llm.gauge import Gauge
+from app.engine.llm.measured import MeasuredEndpoint
 from app.engine.llm.openai_endpoint import OpenAIEndpoint, Options
 from app.engine.llm.probe import (
     ServerFacts,
@@ -139,7 +141,7 @@ def test_an_unknown_server_says_or_teaches_its_window() -> None:
     async def silent() -> None:
         long = error(400, {"error": {"message": "maximum context length is 6000 tokens"}})
         async with FakeServer(long, routes={"/v1/models": models("m")}) as server:
-            endpoint = OpenAIEndpoint(server.base_url, "m")
+            endpoint = MeasuredEndpoint(OpenAIEndpoint(server.base_url, "m"), Gauge())
             assert await endpoint.window() == Window(4096, "default")
             with pytest.raises(Exception, match="does not fit"):
                 await complete(endpoint, Request((user("long"),)))

@@ -457,7 +457,7 @@ def test_an_unknown_window_and_one_learned_from_an_error() -> None:
     async def main() -> None:
         async with FakeServer(overflow(9_000, 6_000)) as server:
             settings = EndpointSettings(url=server.base_url, model="nobody-knows-me")
-            endpoint = ConfiguredEndpoint(settings, Keys({}), None)
+            endpoint = ConfiguredEndpoint(settings, Keys({}))
             memory = CompactionMemory(client=endpoint, counter=Counter())
             await filled(memory, user("Hello"))
             assert memory.window.source == "default"
