@@ -169,6 +169,23 @@ class Commands:
         """Store decisions that are not applied yet; the proposal is `in_review` from then on."""
         await self._write(lambda: self._rooms.review.keep(proposal_id, decisions))
 
+    async def take_apart(
+        self, proposal_id: str, n: int, *, initiator: object | None = None
+    ) -> None:
+        """Make each line of merge or split `n` a change of its own, to be decided alone.
+
+        Decisions on other changes stay. Raises `UserError` when `n` is neither.
+        """
+        await self._write(lambda: self._rooms.review.take_apart(proposal_id, n))
+        self._rooms.bus.changed("proposals", ids=(proposal_id,), initiator=initiator)
+
+    async def put_together(
+        self, proposal_id: str, n: int, *, initiator: object | None = None
+    ) -> None:
+        """Make the group that change `n` is a part of one change again; it is then undecided."""
+        await self._write(lambda: self._rooms.review.put_together(proposal_id, n))
+        self._rooms.bus.changed("proposals", ids=(proposal_id,), initiator=initiator)
+
     async def apply(
         self, proposal_id: str, decisions: Sequence[Decision], *, initiator: object | None = None
     ) -> Applied:
