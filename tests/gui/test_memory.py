@@ -397,7 +397,7 @@ def test_conflict_is_asked_and_blocks_apply(
             first = changes(pane)[0]
             assert first.word == "Both changed this line"
             assert not first.verdict
-            assert [p.label for p in first.pieces] == ["File now", "Proposal"]
+            assert [p.label for p in first.pieces if p.label] == ["File now", "Proposal"]
             assert front(pane).n == first.n  # it is asked before anything else
             assert "MEMORY.md changed after this proposal was made." in pane.notices.causes()
             assert run(pane, "apply") == "1 conflict left"
@@ -583,12 +583,12 @@ def test_narrow_window_turns_between_changes_and_result(
         async with shown(folder, qtbot, (847, 612)) as (pane, _, _):
             await reviewing(pane)
             review = pane.review
-            assert review.is_narrow()
-            assert review.left.isVisible()
+            assert review.halves.narrow
+            assert review.halves.left.isVisible()
             assert not review.right.isVisible()
             run(pane, "turn")
             assert review.right.isVisible()
-            assert not review.left.isVisible()
+            assert not review.halves.left.isVisible()
             assert not pane.scrubber.isVisible()
 
     qloop.run_until_complete(main())

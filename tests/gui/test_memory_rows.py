@@ -7,10 +7,11 @@ import pytest
 from app.engine.memory.diff import changes, difference, word_marks
 from app.engine.memory.review import preview
 from app.engine.records import Change, Decision
-from app.gui.panes.memory.change_rows import ChangeRow, change_rows, inline, pairs
+from app.gui.panes.memory.change_rows import ChangeRow, change_rows
 from app.gui.panes.memory.compare_page import bring_back
 from app.gui.panes.memory.deciding import Deciding, group_of
 from app.gui.panes.memory.lines import shown
+from app.gui.panes.memory.pieces import inline, pairs
 from app.gui.panes.memory.result import result_rows
 
 BASE = """# Memory

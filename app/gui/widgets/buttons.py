@@ -281,7 +281,7 @@ class _Segment(Pressable):
 
 
 class SegmentSwitch(QWidget):
-    """Up to four choices side by side; `chosen(key)` when a person takes another."""
+    """A few choices side by side; `chosen(key)` when a person presses one."""
 
     chosen = Signal(str)
 
@@ -314,9 +314,17 @@ class SegmentSwitch(QWidget):
         return next((k for k, s in self._segments.items() if s.isChecked()), "")
 
     def set_current(self, key: str) -> None:
-        """Show `key` as chosen without telling anybody."""
+        """Show `key` as chosen without telling anybody; "" for none of them."""
         if key in self._segments:
             self._segments[key].setChecked(True)
+        elif not key and (checked := self._group.checkedButton()) is not None:
+            self._group.setExclusive(False)
+            checked.setChecked(False)
+            self._group.setExclusive(True)
+
+    def set_tip(self, key: str, words: str) -> None:
+        """What a pointer over one choice is told, such as its key."""
+        self._segments[key].setToolTip(words)
 
     def _on_clicked(self, _: object) -> None:
         self.chosen.emit(self.current())

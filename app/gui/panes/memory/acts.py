@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from app.gui.look.text import tr
+from app.gui.panes.memory.conflicts import Choice
 from app.gui.widgets.action import Action
 
 if TYPE_CHECKING:
@@ -35,6 +36,15 @@ def memory_actions(pane: MemoryPane) -> list[Action]:
     def act(name: str, title: str, icon: str, run: object, key: str = "", **more: object) -> Action:
         return Action(f"memory.{name}", title, icon, run, key, when=HERE, menu="Memory", **more)  # type: ignore[arg-type]
 
+    def choosing(key: Choice) -> Callable[[], None]:
+        return lambda: pane.choose(key)
+
+    chosen: tuple[tuple[Choice, str, str, str], ...] = (
+        ("now", "1", tr("Conflict: what the file has now"), "file-text"),
+        ("theirs", "2", tr("Conflict: what the proposal says"), "git-pull-request-arrow"),
+        ("both", "3", tr("Conflict: both; again for the other order"), "list-plus"),
+        ("neither", "4", tr("Conflict: neither"), "list-x"),
+    )
     return [
         act("review", tr("Open the waiting review"), "git-pull-request-arrow", pane.show_waiting,
             "G, R"),
@@ -48,6 +58,10 @@ def memory_actions(pane: MemoryPane) -> list[Action]:
             pane.reject_or_restore, "R", off=only("review", "version")),
         act("edit", tr("Edit the change before accepting, or MEMORY.md"), "pencil", pane.edit, "E",
             off=only("file", "review")),
+        *(
+            act(f"choose_{key}", title, icon, choosing(key), cap, off=review)
+            for key, cap, title, icon in chosen
+        ),
         act("undecide", tr("Take the decision back"), "undo-2", pane.take_back, "U", off=review),
         act("accept_rest", tr("Accept the rest, but no loss"), "check-check", pane.accept_rest,
             "Shift+A", off=review),
@@ -56,6 +70,8 @@ def memory_actions(pane: MemoryPane) -> list[Action]:
         act("apply", tr("Apply what was decided"), "check-check", pane.apply, "Ctrl+Enter",
             also=("Ctrl+Return",),
             off=lambda: review() or pane.why_not_apply()),
+        act("columns", tr("Conflicts in three columns, or in the list"), "columns-3",
+            pane.turn_columns, "C", off=review),
         act("turn", tr("Side by side or inline; changes or result when narrow"), "columns-2",
             pane.turn, "D", off=only("review", "closed")),
         act("sources", tr("Go to the source in the daily log"), "calendar-days", pane.go_source,

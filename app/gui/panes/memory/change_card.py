@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPalette
+from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.engine.records import Source
@@ -11,6 +11,8 @@ from app.gui.look.text import tr
 from app.gui.look.theme import theme, token
 from app.gui.look.type import font
 from app.gui.panes.memory.change_rows import ChangeRow, source_name
+from app.gui.panes.memory.conflict_bed import ConflictBed
+from app.gui.panes.memory.conflicts import choice_of
 from app.gui.widgets.buttons import Button, IconButton
 from app.gui.widgets.labels import IconLabel, KeyCaps, Link, T
 from app.gui.widgets.paint import focus_ring, rounded, smooth
@@ -26,73 +28,102 @@ class ChangeCard(QWidget):
     raw_wanted = Signal()
     saved = Signal(int, str)
     left = Signal()
+    choice_wanted = Signal(int, str)  # of a conflict: what it becomes
 
-    def __init__(self, row: ChangeRow, parent: QWidget | None = None) -> None:
+    def __init__(self, row: ChangeRow, bed: float, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.n = row.n
-        self._editing = False
+        self._at = bed
         self.accept = Button(tr("Accept"), "plain", icon="check", key="A", height=26)
         self.reject = Button(tr("Reject"), "plain", icon="x", key="R", height=26)
         self.edit = IconButton("pencil", tr("Edit before accepting"), key="E")
         self.accept.clicked.connect(lambda: self.accepted.emit(self.n))
         self.reject.clicked.connect(lambda: self.rejected.emit(self.n))
         self.edit.clicked.connect(lambda: self.edit_wanted.emit(self.n))
-        bed = QWidget()
-        bed.setMinimumHeight(28)
-        head = QHBoxLayout(bed)
+        self.effect = T("", "small", "accent", weight=500)
+        self.take = Button(tr("Take this"), "primary", icon="check", key="A", height=26)
+        self.take.clicked.connect(lambda: self.accepted.emit(self.n))
+        top = QWidget()
+        top.setMinimumHeight(28)
+        head = QHBoxLayout(top)
         head.setContentsMargins(0, 0, 0, 0)
         head.setSpacing(6)
         head.addStretch(1)
-        for widget in (self.accept, self.reject, self.edit):
+        for widget in (self.effect, self.accept, self.reject, self.edit):
             head.addWidget(widget)
         self.foot = QHBoxLayout()
         self.foot.setContentsMargins(42, 0, 0, 0)
         self.foot.setSpacing(2)
-        self.field = OwnWords()
+        self.field = OwnWords(self)
         self.field.hide()
+        self.bed: ConflictBed | None = None
+        if row.data.conflict:
+            self.bed = ConflictBed(row.data, self)
+            self.bed.chosen.connect(lambda choice: self.choice_wanted.emit(self.n, choice))
         self.field.taken.connect(self._on_taken)
         self.field.left.connect(self.left)
         box = QVBoxLayout(self)
         box.setContentsMargins(18, 7, 24, 6)
         box.setSpacing(2)
-        box.addWidget(bed)
-        own = QHBoxLayout()
-        own.setContentsMargins(42, 0, 0, 0)
-        own.addWidget(self.field)
-        box.addLayout(own)
+        box.addWidget(top)
         box.addStretch(1)
         box.addLayout(self.foot)
-        self._sources: object = None
-        self.show_row(row)
+        self._foot_says: object = None
+        self.show_row(row, bed)
 
     def head_width(self) -> int:
         """Px at the right of the title that the buttons take."""
-        return sum(w.sizeHint().width() + 6 for w in (self.accept, self.reject)) + 40
+        standing = (self.effect, self.accept, self.reject)
+        return 40 + sum(w.sizeHint().width() + 6 for w in standing if not w.isHidden())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._settle()
+
+    def _settle(self) -> None:
+        """What lies between the painted lines stands where the list left room for it."""
+        left, wide = 18 + 42, self.width() - 18 - 42 - 24
+        y = 37.0
+        if self.bed is not None:
+            self.bed.setGeometry(left, round(self._at), wide, 32)
+            y = self._at + 36
+        self.field.setGeometry(left, round(y), wide, self.field.height())
 
     def sizeHint(self) -> QSize:
         return QSize(200, 60)
 
-    def show_row(self, row: ChangeRow) -> None:
-        """Follow the row: its decision, its sources."""
+    def show_row(self, row: ChangeRow, bed: float) -> None:
+        """Follow the row: its decision, its sources. `bed`: where a conflict's choice stands."""
         change = row.data
-        self.n = row.n
-        if change.conflict:
-            self.accept.setText(tr("Take the proposal's"))
-            self.reject.setText(tr("Keep the file's"))
+        self.n, self._at = row.n, bed
+        self.effect.setText(row.effect)
+        self.effect.setVisible(self.bed is not None and bool(row.effect))
+        if self.bed is not None:
+            for widget in (self.accept, self.reject, self.edit):
+                widget.hide()
+            self.bed.show_choice("own" if row.editing else row.choice)
+            off = "" if row.choice else tr("Choose first what is written.")
+            self.take.set_off(tr("It is taken already.") if self._held(row) else off)
         else:
             self.accept.setText(tr("Accepted") if row.verdict == "accept" else tr("Accept"))
             self.reject.setText(tr("Rejected") if row.verdict == "reject" else tr("Reject"))
-        self.edit.setVisible(bool(change.after))
+            self.edit.setVisible(bool(change.after))
         key = (change.sources, row.source, row.editing)
-        if key != self._sources:
-            self._sources = key
+        if key != self._foot_says:
+            self._foot_says = key
             self._fill_foot(row)
+        self._settle()
+
+    @staticmethod
+    def _held(row: ChangeRow) -> bool:
+        return bool(row.verdict) and choice_of(row.data, row.decision) == row.choice
 
     def _fill_foot(self, row: ChangeRow) -> None:
         while (item := self.foot.takeAt(0)) is not None:
-            if (old := item.widget()) is not None:
+            if (old := item.widget()) is not None and old is not self.take:
                 old.hide()
                 old.deleteLater()
+        self.take.setVisible(self.bed is not None and not row.editing)
         if row.editing:
             self.foot.addWidget(T(tr("Edited by you"), "small", "text_soft"))
             self.foot.addStretch(1)
@@ -126,6 +157,8 @@ class ChangeCard(QWidget):
                 self.foot.addSpacing(6)
                 self.foot.addWidget(raw)
         self.foot.addStretch(1)
+        if self.bed is not None:
+            self.foot.addWidget(self.take)
 
     def _link(self, source: Source) -> Link:
         link = Link(source_name(source.path, source.line))

@@ -11,32 +11,35 @@ from dataclasses import dataclass
 from typing import cast
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPen
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter
 from PySide6.QtWidgets import QApplication
 
 from app.gui.look.icons import paint_icon
 from app.gui.look.theme import token
 from app.gui.look.type import font, line_step, row_height
 from app.gui.panes.memory.change_card import ChangeCard
-from app.gui.panes.memory.change_rows import ChangeRow, Piece
-from app.gui.panes.memory.lines import Para, quiet
+from app.gui.panes.memory.change_rows import ChangeRow
+from app.gui.panes.memory.piece_paint import Placed, paint_circle, paint_placed, place
 from app.gui.panes.memory.tall import RIGHT, TallList
 from app.gui.widgets.paint import draw_text, rounded
 from app.gui.widgets.rows import Row
 
 MARGIN = 18  # from the list's edge to a card's border
-CIRCLE, BODY, SIGN = 20, 42, 26  # from the card's border
-TOP, HEAD, GAP, FOOT = 8, 28, 2, 24
+CIRCLE, BODY = 20, 42  # from the card's border
+TOP, HEAD, FOOT = 8, 28, 24
 EDITOR = 96
+BED = 36  # px of the row where a conflict's choice is made
 
 
 @dataclass(frozen=True)
-class _Placed:
-    piece: Piece
-    para: Para
-    x: float
-    y: float
-    width: float
+class _Laid:
+    """A row laid out for a width. `bed`: where the widgets of a conflict's choice begin."""
+
+    row: ChangeRow
+    width: int
+    placed: Sequence[Placed]
+    high: int
+    bed: float = 0.0
 
 
 class ChangeList(TallList):
@@ -47,7 +50,7 @@ class ChangeList(TallList):
     card_made = Signal(object)  # ChangeCard
 
     def __init__(self, name: str) -> None:
-        self._laid: dict[str, tuple[ChangeRow, int, list[_Placed], int]] = {}
+        self._laid: dict[str, _Laid] = {}
         self._card: ChangeCard | None = None
         self._card_row = ""
         super().__init__(name, several=True)
@@ -73,25 +76,33 @@ class ChangeList(TallList):
         if not isinstance(row, ChangeRow) or not row.decidable:
             self.drop_card()
             return
-        if self._card is not None and self._card_row == row_id:
-            self._card.show_row(row)
+        bed = self._lay(row, self.viewport().width()).bed
+        if (card := self.card()) is not None and self._card_row == row_id:
+            card.show_row(row, bed)
             return
         self.drop_card()
-        card = ChangeCard(row)
+        card = ChangeCard(row, bed)
         self._card, self._card_row = card, row_id
         self.card_made.emit(card)
         self.setIndexWidget(self.rows_model.index(self.rows_model.place_of(row_id)), card)
 
+    def measure_all(self) -> None:
+        super().measure_all()
+        row = self.rows_model.row(self.rows_model.place_of(self._card_row))
+        if (card := self.card()) is not None and isinstance(row, ChangeRow):
+            card.show_row(row, self._lay(row, self.viewport().width()).bed)
+
     def drop_card(self) -> None:
-        if self._card is None:
-            return
-        at = self.rows_model.place_of(self._card_row)
-        if at >= 0:
+        if self.card() is not None:
+            at = self.rows_model.place_of(self._card_row)
             self.setIndexWidget(self.rows_model.index(at), None)  # type: ignore[arg-type]
         self._card, self._card_row = None, ""
 
     def card(self) -> ChangeCard | None:
-        """The card of the change in focus."""
+        """The card of the change in focus. A view deletes the widget of a row that went."""
+        at = self.rows_model.place_of(self._card_row) if self._card_row else -1
+        if at < 0 or self.indexWidget(self.rows_model.index(at)) is not self._card:
+            self._card, self._card_row = None, ""
         return self._card
 
     def numbers(self) -> list[int]:
@@ -132,48 +143,39 @@ class ChangeList(TallList):
     def measure(self, row: Row, width: int) -> int:
         if row.head:
             return row_height(28) + 6
-        return self._lay(cast("ChangeRow", row), width)[1]
+        return self._lay(cast("ChangeRow", row), width).high
 
-    def _lay(self, row: ChangeRow, width: int) -> tuple[list[_Placed], int]:
+    def _lay(self, row: ChangeRow, width: int) -> _Laid:
         kept = self._laid.get(row.id)
-        if kept is not None and (kept[0] is row or kept[0] == row) and kept[1] == width:
-            return kept[2], kept[3]
+        if kept is not None and (kept.row is row or kept.row == row) and kept.width == width:
+            return kept
         head = max(HEAD, round(QFontMetricsF(font("body")).height()) + 10)
         left = MARGIN + BODY
         room = width - left - MARGIN - 14
         y = float(TOP + head)
-        placed: list[_Placed] = []
+        placed: list[Placed] = []
+        off = row.verdict == "reject" and not row.data.conflict
+        bed = 0.0
+        if not row.editing or row.data.conflict:
+            placed, y = place(row.pieces, left, room, y, off=off)
+        if row.will:
+            bed = y + 4
+            y = bed + BED
+            if not row.editing:
+                more, y = place(row.will, left, room, y)
+                placed += more
         if row.editing:
             y += EDITOR
-        else:
-            placed, y = self._place(row, left, room, y)
-        has_foot = row.source or (row.focused and row.decidable)
-        foot = max(FOOT, line_step("small") + 6) if has_foot else 4
-        if row.editing:
-            foot = 38
-        high = round(y + foot + TOP / 2)
-        self._laid[row.id] = (row, width, placed, high)
-        return placed, high
+        high = round(y + self._foot(row) + TOP / 2)
+        made = self._laid[row.id] = _Laid(row, width, placed, high, bed)
+        return made
 
-    def _place(self, row: ChangeRow, left: int, room: int, y: float) -> tuple[list[_Placed], float]:
-        placed: list[_Placed] = []
-        half = (room - 10) / 2
-        label = 74 if any(p.label for p in row.pieces) else 0
-        tallest = 0.0
-        color = "text_soft" if row.verdict == "reject" else "text"
-        for piece in row.pieces:
-            wide = half if piece.column else room
-            x = left + (half + 10 if piece.column == 2 else 0)
-            para = Para(
-                piece.text, wide - SIGN - label - 8, color=color,
-                runs=quiet(piece.runs) if row.verdict == "reject" else piece.runs,
-            )  # fmt: skip
-            tallest = max(tallest, para.height)
-            placed.append(_Placed(piece, para, x, y, wide))
-            if piece.column != 1:
-                y += (tallest if piece.column else para.height) + 1 + GAP
-                tallest = 0.0
-        return placed, y
+    @staticmethod
+    def _foot(row: ChangeRow) -> int:
+        if row.editing or row.will:
+            return 38
+        has_foot = row.source or (row.focused and row.decidable)
+        return max(FOOT, line_step("small") + 6) if has_foot else 4
 
     def sizeHintForColumn(self, column: int) -> int:
         return self.viewport().width()
@@ -197,14 +199,15 @@ class ChangeList(TallList):
             rounded(painter, card, 8, token("accent_softer"))
         elif hover:
             rounded(painter, card, 8, token("sunken"))
-        placed, _ = self._lay(row, self.viewport().width())
+        placed = self._lay(row, self.viewport().width()).placed
         painter.translate(0, box.top())
         middle = TOP + max(HEAD, QFontMetricsF(font("body")).height() + 10) / 2 - 1
         if row.decidable or row.verdict:
-            self._draw_circle(painter, QPointF(MARGIN + CIRCLE, middle), row)
+            center = QPointF(MARGIN + CIRCLE, middle)
+            paint_circle(painter, center, row.verdict, front=row.focused, waits=row.data.conflict)
         self._draw_title(painter, row, middle, card.right() - 12)
         for one in placed:
-            self._draw_piece(painter, one, row)
+            paint_placed(painter, one, off=row.verdict == "reject" and not row.data.conflict)
         if row.source and not row.focused:
             self._draw_source(painter, row, box.height(), card.right() - 12)
 
@@ -220,20 +223,6 @@ class ChangeList(TallList):
         )
         draw_text(painter, room, words, token("text_faint"))
 
-    def _draw_circle(self, painter: QPainter, center: QPointF, row: ChangeRow) -> None:
-        if row.verdict == "accept":
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(token("accent_fill"))
-            painter.drawEllipse(center, 8, 8)
-            paint_icon(painter, "check", center.x() - 6, center.y() - 6, 12, "on_fill")
-            return
-        edge = "accent" if row.focused else "edge"
-        painter.setPen(QPen(token("edge" if row.verdict else edge), 1.5))
-        painter.setBrush(token("press") if row.verdict else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(center, 7.3, 7.3)
-        if row.verdict:
-            paint_icon(painter, "x", center.x() - 5, center.y() - 5, 10, "text_soft")
-
     def _draw_title(self, painter: QPainter, row: ChangeRow, middle: float, right: float) -> None:
         x = float(MARGIN + BODY)
         if not row.focused or not row.decidable:
@@ -244,7 +233,8 @@ class ChangeList(TallList):
                       token(color), RIGHT)  # fmt: skip
             right -= wide + 12
         else:
-            right -= self._card.head_width() if self._card is not None else 220
+            card = self.card()
+            right -= card.head_width() if card is not None else 220
         used = font("small", 600)
         painter.setFont(used)
         ink = "text_soft" if row.verdict == "reject" else row.ink
@@ -256,28 +246,6 @@ class ChangeList(TallList):
             row.section, Qt.TextElideMode.ElideRight, room.width()
         )
         draw_text(painter, room, words, token("text_soft"))
-
-    def _draw_piece(self, painter: QPainter, one: _Placed, row: ChangeRow) -> None:
-        piece = one.piece
-        rejected = row.verdict == "reject"
-        if piece.ground and not rejected:
-            ground = QRectF(one.x, one.y, one.width, one.para.height + 1)
-            rounded(painter, ground, 4, token(piece.ground))
-        color = {"−": "lost", "+": "added"}.get(piece.sign, "text_soft")
-        if rejected or not piece.ground:
-            color = "text_soft"
-        painter.setFont(font("read", 600))
-        painter.setPen(token(color))
-        base = one.y + one.para.baseline()
-        wide = QFontMetricsF(font("read", 600)).horizontalAdvance(piece.sign)
-        painter.drawText(QPointF(one.x + 13 - wide / 2, base), piece.sign)
-        x = one.x + SIGN
-        if piece.label:
-            painter.setFont(font("small", 600))
-            painter.setPen(token("text_soft"))
-            painter.drawText(QPointF(x, base), piece.label)
-            x += 74
-        one.para.paint(painter, x, one.y)
 
     def _draw_source(self, painter: QPainter, row: ChangeRow, height: float, right: float) -> None:
         step = max(FOOT, line_step("small") + 6)

@@ -12,13 +12,20 @@ from datetime import date
 
 from PySide6.QtCore import QDate
 
-from app.engine.records import Change, Decision, Span
+from app.engine.records import Change, Decision
 from app.gui.look.text import locale, number, plural, preview, tr
-from app.gui.panes.memory.deciding import Deciding, group_of
-from app.gui.panes.memory.lines import LIMIT, Run, cut, plain
+from app.gui.panes.memory.conflicts import Choice, Sides, choice_of, spoken
+from app.gui.panes.memory.deciding import Deciding
+from app.gui.panes.memory.lines import plain
+from app.gui.panes.memory.pieces import (
+    Key,
+    Marks,
+    Piece,
+    conflict_pieces,
+    pieces_of,
+    will_pieces,
+)
 from app.gui.widgets.rows import Row
-
-Marks = tuple[tuple[Span, ...], tuple[Span, ...]]
 
 GROUP_WORDS = {
     "conflict": ("Both changed", "the file changed after this proposal was made"),
@@ -39,21 +46,7 @@ WORDS = {
     "section_renamed": "Renamed",
 }
 INKS = {"dropped": "lost", "added": "added"}
-
-
-@dataclass(frozen=True)
-class Piece:
-    """One line of a change: its sign, its shown text, its runs and its ground.
-
-    `column` 0 takes the whole width; 1 and 2 stand side by side.
-    """
-
-    sign: str
-    text: str
-    ground: str = ""
-    runs: tuple[Run, ...] = ()
-    column: int = 0
-    label: str = ""
+NO_SIDES = Sides()
 
 
 @dataclass(frozen=True)
@@ -72,24 +65,14 @@ class ChangeRow(Row):
     focused: bool = False
     editing: bool = False
     decidable: bool = True
-
-
-def pairs(changes: Sequence[Change]) -> list[tuple[int, str, str]]:
-    """(n, before, after) of the changes that need marks inside their words."""
-    return [
-        (c.n, _joined(c.before), _joined(c.after))
-        for c in changes
-        if c.before and c.after and (c.kind in ("reworded", "section_renamed") or c.conflict)
-    ]
-
-
-def _joined(lines: Sequence[str]) -> str:
-    return "\n".join(plain(line)[:LIMIT] for line in lines)
+    decision: Decision | None = None
+    choice: Choice = ""
+    will: tuple[Piece, ...] = ()  # of a conflict in front: the lines its choice writes
 
 
 def word_of(change: Change) -> str:
     if change.conflict:
-        return tr("Both changed this line")
+        return _conflict_word(change)
     if change.kind == "merged":
         return tr("Merged from {n}", n=number(len(change.before)))
     if change.kind == "split":
@@ -97,21 +80,38 @@ def word_of(change: Change) -> str:
     return tr(WORDS[change.kind])
 
 
+def _conflict_word(change: Change) -> str:
+    if not change.after:
+        return tr("Changed here, dropped there")
+    if not change.before:
+        return tr("Dropped here, changed there")
+    many = max(len(change.before), len(change.after), len(change.old))
+    return tr("Both changed this line") if many == 1 else tr("Both changed these lines")
+
+
+CONFLICT_EFFECTS = {
+    "now": "Kept as in the file",
+    "theirs": "Accepted: the proposal's words",
+    "both": "Accepted: both, the file's first",
+    "swapped": "Accepted: both, the proposal's first",
+    "neither": "Accepted: neither stays",
+    "own": "Accepted in your words",
+}
+
+
 def effect_of(change: Change, decision: Decision | None) -> str:
     """What the decision does to the file, in words."""
     if decision is None:
         return ""
+    if change.conflict:
+        return tr(CONFLICT_EFFECTS[choice_of(change, decision)])
     many = len(change.before)
     if decision.verdict == "accept":
         if decision.text is not None:
             return tr("Accepted in your words")
-        if change.conflict:
-            return tr("Accepted: the proposal's words")
         if change.kind == "dropped":
             return plural(many, "Accepted: the line goes", "Accepted: {n} lines go")
         return tr("Accepted")
-    if change.conflict:
-        return tr("Kept as in the file")
     if change.kind == "added":
         return tr("Rejected: nothing is added")
     return plural(many, "Rejected: the line stays", "Rejected: {n} lines stay")
@@ -141,77 +141,12 @@ def source_name(path: str, line: int) -> str:
     return tr("{name}, line {n}", name=preview(name, 40), n=number(line)) if line else name
 
 
-# ---------------------------------------------------------------------------- pieces
-
-
-def pieces_of(change: Change, marks: Marks | None, *, side: bool, text: str | None) -> list[Piece]:
-    """The lines of a change. `text`: the person's own words in place of the proposal's."""
-    after = text.split("\n") if text is not None else list(change.after)
-    old, new = _joined(change.before), _joined(after)
-    if text is not None:
-        marks = None
-    if change.conflict:
-        return _conflict(old, new, marks)
-    kind = change.kind
-    if kind in ("reworded", "section_renamed") and marks is not None and not side:
-        shown, runs = inline(old, new, marks)
-        return [Piece("~", cut(shown), "", runs)]
-    if side and change.before and after and kind != "moved":
-        left = Piece("−", cut(old), "lost_bg" if kind != "reworded" else "", _runs(marks, 0), 1)
-        right = Piece("+", cut(new), "added_bg" if kind != "reworded" else "", _runs(marks, 1), 2)
-        return [left, right]
-    if kind == "moved":
-        return [Piece("↕", cut(plain(line))) for line in after]
-    gone = [Piece("−", cut(plain(line)), "lost_bg") for line in change.before]
-    come = [Piece("+", cut(plain(line)), "added_bg") for line in after]
-    return gone + come
-
-
-def _conflict(old: str, new: str, marks: Marks | None) -> list[Piece]:
-    lost = _runs(marks, 0)
-    gained = _runs(marks, 1)
-    mine = Piece("·", cut(old) or tr("The line was taken out"), "", lost, label=tr("File now"))
-    theirs = Piece("~", cut(new) or tr("The line goes"), "", gained, label=tr("Proposal"))
-    return [mine, theirs]
-
-
-def _runs(marks: Marks | None, which: int) -> tuple[Run, ...]:
-    look = ("lost", "added")[which]
-    return tuple(Run(s.start, s.end, look) for s in marks[which]) if marks else ()
-
-
-def inline(old: str, new: str, marks: Marks) -> tuple[str, tuple[Run, ...]]:
-    """Old and new words in one text: what goes stands before what comes in its place."""
-    lost, gained = list(marks[0]), list(marks[1])
-    out: list[str] = []
-    runs: list[Run] = []
-    i = j = length = 0
-
-    def put(text: str, look: str) -> None:
-        nonlocal length
-        if look and text:
-            runs.append(Run(length, length + len(text), look))
-        out.append(text)
-        length += len(text)
-
-    while i < len(old) or j < len(new):
-        if lost and lost[0].start == i:
-            span = lost.pop(0)
-            put(old[span.start : span.end], "lost")
-            i = span.end
-            if gained and gained[0].start == j:
-                put(" " if not old[span.start : span.end].endswith(" ") else "", "")
-        elif gained and gained[0].start == j:
-            span = gained.pop(0)
-            put(new[span.start : span.end], "added")
-            j = span.end
-        else:
-            end_old = lost[0].start if lost else len(old)
-            end_new = gained[0].start if gained else len(new)
-            step = max(min(end_old - i, end_new - j), 1)
-            put(old[i : i + step], "")
-            i, j = i + step, j + step
-    return "".join(out), tuple(runs)
+def _home(change: Change) -> str:
+    """The section of a change; of a moved line "from → to" (look.md 2.3)."""
+    there, was = (preview(name, 60, " ").strip() for name in (change.section, change.came_from))
+    if change.kind != "moved" or was == there:
+        return there
+    return tr("{old} → {new}", old=was or tr("top"), new=there or tr("top"))
 
 
 # ---------------------------------------------------------------------------- rows
@@ -219,11 +154,12 @@ def inline(old: str, new: str, marks: Marks) -> tuple[str, tuple[Run, ...]]:
 
 def change_rows(
     deciding: Deciding,
-    marks: Mapping[int, Marks],
+    marks: Mapping[Key, Marks],
     *,
     side: bool = False,
     editing: int = 0,
     decidable: bool = True,
+    sides: Sides = NO_SIDES,
     known: dict[object, ChangeRow] | None = None,
 ) -> list[Row]:
     """Heads and changes, in the order they are asked.
@@ -237,12 +173,13 @@ def change_rows(
     def made(change: Change) -> ChangeRow:
         decision = deciding.decision(change.n)
         focused = change.n == deciding.focus
-        key = (change.n, decision, side, focused, change.n == editing, decidable)
+        choice = deciding.choice(change.n)
+        key = (change.n, decision, choice, side, focused, change.n == editing, decidable)
         row = known.get(key)
         if row is None or row.data is not change:
             row = known[key] = change_row(
-                change, decision, marks.get(change.n), side=side, focused=focused,
-                editing=change.n == editing, decidable=decidable,
+                change, decision, marks, side=side, focused=focused, editing=change.n == editing,
+                decidable=decidable, sides=sides, choice=choice, own=deciding.own(change.n),
             )  # fmt: skip
         return row
 
@@ -261,32 +198,40 @@ def change_rows(
 def change_row(
     change: Change,
     decision: Decision | None,
-    marks: Marks | None,
+    marks: Mapping[Key, Marks],
     *,
     side: bool = False,
     focused: bool = False,
     editing: bool = False,
     decidable: bool = True,
+    sides: Sides = NO_SIDES,
+    choice: Choice = "",
+    own: str = "",
 ) -> ChangeRow:
     text = decision.text if decision is not None else None
-    pieces = pieces_of(change, marks, side=side, text=text)
+    will: tuple[Piece, ...] = ()
+    if change.conflict:
+        pieces = conflict_pieces(change, marks, sides)
+        will = will_pieces(change, choice, own) if focused and decidable else ()
+    else:
+        pieces = pieces_of(change, marks.get((change.n, "")), side=side, text=text)
     effect = effect_of(change, decision)
     word = word_of(change)
-    section = preview(change.section, 60, " ") if change.section else ""
+    section = _home(change)
     said = [word]
-    if section.strip():
+    if section:
         said.append(tr("in {section}", section=section))
-    lines = [plain(line)[:300] for line in (change.after or change.before)]
-    spoken = f"{', '.join(said)}: {' / '.join(lines)}"
+    lines = " / ".join(plain(line)[:300] for line in (change.after or change.before))
+    told = f"{', '.join(said)}: {spoken(change) if change.conflict else lines}"
     state = effect or (tr("Not decided") if decidable else "")
     missing = decidable and not change.sources and change.kind == "added"
     return ChangeRow(
-        f"c{change.n}", word, spoken=f"{spoken}. {state}." if state else spoken, n=change.n,
+        f"c{change.n}", word, spoken=f"{told}. {state}." if state else told, n=change.n,
         word=word, ink="warn" if change.conflict else INKS.get(change.kind, "text"),
         section=section, pieces=tuple(pieces), verdict=decision.verdict if decision else "",
         effect=effect, source=source_words(change) if decidable else "",
         source_tone="warn" if missing else "", focused=focused, editing=editing,
-        decidable=decidable, tip=" ", data=change,
+        decidable=decidable, decision=decision, choice=choice, will=will, tip=" ", data=change,
     )  # fmt: skip
 
 
@@ -304,6 +249,3 @@ def concerns(check: str, detail: str, changes: Sequence[Change]) -> int:
         if check == "pinned_line" and any(plain(line)[:40] in detail for line in change.before):
             return change.n
     return 0
-
-
-__all__ = ["ChangeRow", "Piece", "change_rows", "concerns", "group_of", "inline", "pairs"]

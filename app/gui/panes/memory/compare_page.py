@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.engine.records import Change
 from app.gui.look.text import number, plural, tr
 from app.gui.panes.memory.change_list import ChangeList
-from app.gui.panes.memory.change_rows import Marks, change_rows
+from app.gui.panes.memory.change_rows import change_rows
 from app.gui.panes.memory.deciding import Deciding
 from app.gui.panes.memory.lines import shown
+from app.gui.panes.memory.pieces import Key, Marks
 from app.gui.widgets.labels import T
 from app.gui.widgets.surfaces import EmptyState
 
@@ -26,7 +27,7 @@ class ComparePage(QWidget):
         super().__init__(parent)
         self.old = self.new = 0
         self._deciding = Deciding(())
-        self._marks: Mapping[int, Marks] = {}
+        self._marks: Mapping[Key, Marks] = {}
         self.said = T("", "small", "text_soft")
         self.said.setContentsMargins(26, 0, 24, 4)
         self.list = ChangeList(tr("Changes between two versions"))
@@ -40,7 +41,7 @@ class ComparePage(QWidget):
         box.addWidget(self.empty, 1)
 
     def show_changes(
-        self, old: int, new: int, changes: Sequence[Change], marks: Mapping[int, Marks]
+        self, old: int, new: int, changes: Sequence[Change], marks: Mapping[Key, Marks]
     ) -> None:
         self.old, self.new = old, new
         self._deciding, self._marks = Deciding(changes), marks

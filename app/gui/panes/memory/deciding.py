@@ -3,15 +3,17 @@
 Changes stand in groups, what both sides changed and what would be lost first (ux.md section 6).
 Deciding and walking are one movement: after a yes or no the focus goes to the next change that is
 not decided. The same verdict again takes a decision back. Accepting the rest never takes a loss or
-a conflict along: each of them needs a word of its own.
+a conflict along: each of them needs a word of its own. Of a conflict something is chosen first, and
+accepting takes what was chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from app.engine.records import Change, Decision
+from app.gui.panes.memory.conflicts import Choice, choice_of, decision_of, pressed
 
 Verdict = Literal["accept", "reject"]
 
@@ -61,6 +63,8 @@ class Deciding:
         self._by_n = {change.n: change for change in changes}
         self._said = {d.n: d for d in decisions if d.n in self._by_n}
         self._lately = list(self._said)
+        self._chosen: dict[int, Choice] = {}
+        self._own = {d.n: d.text for d in self._said.values() if d.text is not None}
         self.moves_on = moves_on
         self.focus = self.next_undecided(0) or (self.order[0] if self.order else 0)
 
@@ -71,6 +75,19 @@ class Deciding:
 
     def decision(self, n: int) -> Decision | None:
         return self._said.get(n)
+
+    def choice(self, n: int) -> Choice:
+        """What is chosen for a conflict, taken or not; "" while nothing is."""
+        change = self._by_n.get(n)
+        decided = choice_of(change, self._said.get(n)) if change is not None else ""
+        return self._chosen.get(n, decided)
+
+    def own(self, n: int) -> str:
+        """The person's own words for a change, kept also while they are not taken."""
+        return self._own.get(n, "")
+
+    def conflicts_left(self) -> list[Change]:
+        return [change for change in self.left() if change.conflict]
 
     def decisions(self) -> tuple[Decision, ...]:
         return tuple(self._said[n] for n in sorted(self._said))
@@ -101,26 +118,53 @@ class Deciding:
 
     # ------------------------------------------------------------------ deciding
 
-    def decide(self, numbers: Sequence[int], verdict: Verdict, text: str | None = None) -> bool:
-        """Say `verdict` of these changes; of one that has it already, take it back.
+    def choose(self, n: int, key: Choice) -> Choice:
+        """Choose what a conflict becomes; nothing is decided by it. The choice that holds now."""
+        if (change := self._by_n.get(n)) is None or not change.conflict:
+            return ""
+        self._chosen[n] = pressed(self.choice(n), key)
+        return self._chosen[n]
 
-        Moves the focus on when something was decided. False when it was taken back.
+    def decide(self, numbers: Sequence[int], verdict: Verdict, text: str | None = None) -> bool:
+        """Say `verdict` of these changes; of those that have it already, take it back.
+
+        A conflict of which nothing is chosen is not accepted. Moves the focus on when something was
+        decided; False when it was taken back, or nothing could be said.
         """
-        known = [n for n in numbers if n in self._by_n]
+        wanted = {n: made for n in numbers if (made := self._meant(n, verdict, text)) is not None}
+        known = list(wanted)
         if not known:
             return False
-        if text is None and all(self._verdict(n) == verdict for n in known):
+        if text is None and all(self._holds(made) for made in wanted.values()):
             for n in known:
                 self._forget(n)
             self.focus = known[-1]
             return False
-        for n in known:
-            self._said[n] = Decision(n, verdict, text)
+        for n, made in wanted.items():
+            self._said[n] = made
+            self._chosen.pop(n, None)
+            if text is not None:
+                self._own[n] = text
             self._lately = [one for one in self._lately if one != n] + [n]
         self.focus = known[-1]
         if self.moves_on:
             self.focus = self.next_undecided(known[-1]) or known[-1]
         return True
+
+    def _meant(self, n: int, verdict: Verdict, text: str | None) -> Decision | None:
+        """What is said by a verdict of change `n`; None when it says nothing."""
+        change = self._by_n.get(n)
+        if change is None:
+            return None
+        if change.conflict and text is None and verdict == "accept":
+            return decision_of(change, self.choice(n), self.own(n))
+        return Decision(n, verdict, text)
+
+    def _holds(self, made: Decision) -> bool:
+        """Whether that was said already: of a conflict word for word, else the verdict alone."""
+        if self._by_n[made.n].conflict:
+            return self._said.get(made.n) == made
+        return self._verdict(made.n) == made.verdict
 
     def take_back(self, numbers: Sequence[int]) -> bool:
         """Take decisions back: of these changes, or else the last one that was made."""
@@ -132,6 +176,8 @@ class Deciding:
         return bool(known)
 
     def _forget(self, n: int) -> None:
+        if (change := self._by_n.get(n)) is not None and change.conflict:
+            self._chosen.setdefault(n, choice_of(change, self._said.get(n)))
         self._said.pop(n, None)
         self._lately = [one for one in self._lately if one != n]
 
@@ -147,14 +193,18 @@ class Deciding:
 
     # ------------------------------------------------------------------ walking
 
-    def step(self, by: int) -> int:
-        """The next or previous change; at the end the first undecided one, else 0 (to Apply)."""
-        if not self.order:
+    def step(self, by: int, only: Callable[[Change], bool] = lambda _: True) -> int:
+        """The next or previous change; at the end the first undecided one, else 0 (to Apply).
+
+        `only`: those that are walked through.
+        """
+        order = [n for n in self.order if n == self.focus or only(self._by_n[n])]
+        if not order:
             return 0
-        at = self.order.index(self.focus) if self.focus in self._by_n else -1
+        at = order.index(self.focus) if self.focus in self._by_n else -1
         at += by
-        if 0 <= at < len(self.order):
-            self.focus = self.order[at]
+        if 0 <= at < len(order):
+            self.focus = order[at]
             return self.focus
         if by < 0:
             return self.focus

@@ -30,10 +30,11 @@ from app.gui.panes.memory.change_rows import word_of
 from app.gui.panes.memory.compare_page import ComparePage
 from app.gui.panes.memory.editor import Editor
 from app.gui.panes.memory.file_page import FilePage
+from app.gui.panes.memory.halves import NARROW
 from app.gui.panes.memory.head import Acts
 from app.gui.panes.memory.lines_view import Origin, line_rows
 from app.gui.panes.memory.queue_page import QueuePage
-from app.gui.panes.memory.review_view import NARROW, ReviewView
+from app.gui.panes.memory.review_view import ReviewView
 from app.gui.panes.memory.reviews import Reviews
 from app.gui.panes.memory.scrubber import Scrubber
 from app.gui.panes.memory.versions import Versions
@@ -99,8 +100,8 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         acts.primary.clicked.connect(self.main_act)
         acts.apply.clicked.connect(lambda: self.tasks.latest("apply", self.apply()))
         acts.reject_all.clicked.connect(lambda: self.tasks.latest("reject", self.reject_all()))
-        acts.half.chosen.connect(self.review.show_half)
-        self.review.half_changed.connect(acts.half.set_current)
+        acts.half.chosen.connect(self.review.halves.show_half)
+        self.review.halves.turned.connect(acts.half.set_current)
         self.review.changed.connect(self._on_decided)
         self.review.source_wanted.connect(self.open_source)
         self.review.raw_wanted.connect(lambda: self.tasks.latest("raw", self.show_raw()))
@@ -132,7 +133,7 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
             "version": [self.file.lines],
             "edit": [self.editor.field],
             "compare": [self.compare.list],
-            "review": [self.review.list, self.review.checklist, self.review.result],
+            "review": [self.review.front(), self.review.checklist, self.review.result],
             "closed": [self.review.list, self.review.result],
             "queue": [self.queue.list],
         }
@@ -222,7 +223,7 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
 
     def leave(self) -> bool:
         """Esc: close what was opened last. False when the file stands there already."""
-        if self.mode == "review" and self.review.leave_editing():
+        if self.mode == "review" and (self.review.leave_editing() or self.review.leave_columns()):
             return True
         if self.mode in ("file", "version") and self.file.close_find():
             return True

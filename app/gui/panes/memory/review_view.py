@@ -1,31 +1,28 @@
 """A proposal being decided: checklist, changes, and the result that Apply would write.
 
 Holds no engine: it is given a proposal, marks and previews, and says what the person decided.
-Below 1040 px the two halves are turns of a switch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from app.engine.records import Preview, Proposal, Source
-from app.gui.look.text import thousands, tr
+from app.engine.records import Change, Preview, Proposal, Source
+from app.gui.look.text import tr
 from app.gui.panes.memory.change_card import ChangeCard
 from app.gui.panes.memory.change_list import ChangeList
-from app.gui.panes.memory.change_rows import ChangeRow, Marks, change_rows, concerns
+from app.gui.panes.memory.change_rows import ChangeRow, change_rows, concerns
 from app.gui.panes.memory.checklist import Checklist
+from app.gui.panes.memory.columns_page import ColumnsPage
+from app.gui.panes.memory.conflicts import Choice, Sides, choices, written
 from app.gui.panes.memory.deciding import Deciding, Verdict
-from app.gui.panes.memory.lines_view import LinesView
-from app.gui.panes.memory.result import result_rows
-from app.gui.widgets.labels import T
-from app.gui.widgets.meter import Share
-from app.gui.widgets.surfaces import Splitter
-
-NARROW = 1040  # px of the window
+from app.gui.panes.memory.halves import Halves
+from app.gui.panes.memory.overview import Overview
+from app.gui.panes.memory.pieces import Key, Marks
+from app.gui.panes.memory.result_panel import ResultPanel
 
 
 class ReviewView(QWidget):
@@ -35,26 +32,37 @@ class ReviewView(QWidget):
     moved = Signal()
     source_wanted = Signal(object)  # Source
     raw_wanted = Signal()
-    half_changed = Signal(str)  # changes or result, in a narrow window
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.proposal: Proposal | None = None
         self.deciding = Deciding(())
         self.preview: Preview | None = None
-        self._marks: Mapping[int, Marks] = {}
+        self._marks: Mapping[Key, Marks] = {}
+        self._sides = Sides()
         self._side = False
         self._editing = 0
-        self._narrow = False
-        self._half = "changes"
-        self._pinned: frozenset[str] = frozenset()
+        self.pinned: frozenset[str] = frozenset()
         self._known: dict[object, ChangeRow] = {}
         self.reading_only = False
         self.checklist = Checklist()
         self.list = ChangeList(tr("Changes"))
-        self.result = LinesView(tr("Result: what Apply writes now"), compact=True, left=0)
-        self.result.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.strip = Overview()
+        self.right = ResultPanel()
+        self.columns = ColumnsPage()
+        self.result = self.right.lines
         self._build()
+        self.strip.wanted.connect(self.go_to)
+        self.strip.stepped.connect(self.step)
+        columns = self.columns
+        columns.wanted.connect(self.go_to)
+        columns.chosen.connect(lambda n, key: (self.go_to(n), self.choose(key)))
+        columns.taken.connect(lambda n: self._decide([n], "accept"))
+        columns.undone.connect(self._on_undone)
+        columns.saved.connect(self._on_saved)
+        columns.left.connect(self.leave_editing)
+        columns.rest_wanted.connect(lambda: self.show_columns(False))
+        columns.turned.connect(self.render)
         self.list.focused.connect(self._on_focused)
         self.list.toggled.connect(self._on_toggled)
         self.list.card_made.connect(self._on_card)
@@ -62,53 +70,47 @@ class ReviewView(QWidget):
         self.checklist.go_wanted.connect(self._on_go)
 
     def _build(self) -> None:
-        self.left = QWidget()
-        left = QVBoxLayout(self.left)
+        changes = QWidget()
+        left = QVBoxLayout(changes)
         left.setContentsMargins(0, 0, 0, 0)
         left.setSpacing(0)
         checks = QHBoxLayout()
         checks.setContentsMargins(20, 2, 20, 4)
         checks.addWidget(self.checklist)
         left.addLayout(checks)
-        left.addWidget(self.list, 1)
-        self.right = QWidget()
-        right = QVBoxLayout(self.right)
-        right.setContentsMargins(0, 0, 0, 0)
-        right.setSpacing(0)
-        head = QHBoxLayout()
-        head.setContentsMargins(18, 8, 16, 10)
-        head.setSpacing(10)
-        head.addWidget(T(tr("Result"), "head"))
-        self._what = T(tr("what Apply writes now"), "small", "text_soft", elide="right")
-        self._what.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        head.addWidget(self._what, 1)
-        self.share = Share(tr("Budget"), 72)
-        self.budget = T("", "small", "text_soft", tabular=True)
-        head.addWidget(self.share)
-        head.addWidget(self.budget)
-        right.addLayout(head)
-        right.addWidget(self.result, 1)
-        self.splitter = Splitter(Qt.Orientation.Horizontal)
-        self.splitter.addWidget(self.left)
-        self.splitter.addWidget(self.right)
-        self.splitter.setStretchFactor(0, 3)
-        self.splitter.setStretchFactor(1, 2)
+        rows = QHBoxLayout()
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(0)
+        rows.addWidget(self.list, 1)
+        rows.addWidget(self.strip)
+        left.addLayout(rows, 1)
+        self.halves = Halves(changes, self.right)
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
-        box.addWidget(self.splitter)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.halves)
+        self.pages.addWidget(self.columns)
+        box.addWidget(self.pages)
 
     # ------------------------------------------------------------------ what is shown
 
     def show_proposal(
-        self, proposal: Proposal, marks: Mapping[int, Marks], pinned: frozenset[str] = frozenset()
+        self,
+        proposal: Proposal,
+        marks: Mapping[Key, Marks],
+        pinned: frozenset[str] = frozenset(),
+        *,
+        sides: Sides,
+        moves_on: bool = True,
     ) -> None:
         """Show a proposal; of one that is shown already, the change in front stays in front."""
         same = self.proposal is not None and self.proposal.info.id == proposal.info.id
         front = self.deciding.change(self.deciding.focus) if same else None
-        self.proposal, self._marks, self._pinned = proposal, marks, pinned
+        self.proposal, self._marks, self.pinned = proposal, marks, pinned
+        self._sides = sides
         self._known.clear()
         self._editing = 0
-        self.deciding = Deciding(proposal.changes, proposal.decisions)
+        self.deciding = Deciding(proposal.changes, proposal.decisions, moves_on=moves_on)
         if front is not None:
             kept = [c.n for c in proposal.changes if (c.before, c.after) == _said(front)]
             met = any(c.conflict and self.deciding.decision(c.n) is None for c in proposal.changes)
@@ -126,17 +128,21 @@ class ReviewView(QWidget):
     def show_preview(self, preview: Preview, tokens: int = 0, budget: int = 0) -> None:
         """What Apply would write now."""
         self.preview = preview
-        self.share.setVisible(budget > 0)
-        self.budget.setVisible(budget > 0)
-        if budget:
-            self.share.set_share(tokens / budget)
-            words = tr("{n} of {limit}", n=thousands(tokens), limit=thousands(budget))
-            self.budget.setText(words)
-        self._render_result(follow=True)
+        self.right.show_budget(tokens, budget)
+        self._render_result()
 
     def render(self) -> None:
         proposal = self.proposal
         if proposal is None:
+            return
+        front = self.deciding.change(self.deciding.focus)
+        if self.in_columns() and (front is None or not front.conflict):
+            self.show_columns(False)
+            return
+        if self.in_columns():
+            self.columns.show_conflicts(
+                proposal, self.deciding, self._marks, self._sides, editing=self._editing
+            )
             return
         links = frozenset(
             c.name for c in proposal.checks
@@ -149,33 +155,35 @@ class ReviewView(QWidget):
             side=self._side,
             editing=self._editing,
             decidable=not self.reading_only,
+            sides=self._sides,
             known=self._known,
         )
         self.list.show_rows(rows, self.deciding.focus)
-        self._render_result(follow=True)
+        self.strip.show_deciding(self.deciding)
+        self._render_result()
 
-    def _render_result(self, *, follow: bool = False) -> None:
-        if self.preview is None or self.proposal is None:
-            return
-        rows = result_rows(self.proposal.base, self.preview, self.deciding, self._pinned)
-        self.result.set_rows(rows)
-        tinted = next((row for row in rows if row.tint), None)
-        if follow and tinted is not None:
-            index = self.result.rows_model.index(self.result.rows_model.place_of(tinted.id))
-            self.result.scrollTo(index)
+    def _render_result(self) -> None:
+        if self.preview is not None and self.proposal is not None:
+            base = self.proposal.base
+            self.right.show_result(base, self.preview, self.deciding, self.pinned)
 
     # ------------------------------------------------------------------ deciding
 
-    def decide(self, verdict: Verdict) -> None:
-        """Accept or reject what is chosen (several rows), else the change in front."""
-        self._decide(self._numbers(), verdict)
+    def decide(self, verdict: Verdict) -> bool:
+        """Accept or reject what is chosen (several rows), else the change in front.
 
-    def _decide(self, numbers: list[int], verdict: Verdict, text: str | None = None) -> None:
-        if self._editing:
-            self._editing = 0
-        if numbers:
-            self.deciding.decide(numbers, verdict, text)
+        False for a conflict of which nothing is chosen yet: then nothing is decided.
+        """
+        return self._decide(self._numbers(), verdict)
+
+    def _decide(self, numbers: list[int], verdict: Verdict, text: str | None = None) -> bool:
+        before = self.deciding.decisions()
+        self._editing = 0
+        self.deciding.decide(numbers, verdict, text)
+        said = self.deciding.decisions() != before or not numbers
+        if said:
             self._after()
+        return said
 
     def _numbers(self) -> list[int]:
         chosen = self.list.numbers()
@@ -194,7 +202,8 @@ class ReviewView(QWidget):
 
     def step(self, by: int) -> bool:
         """To the next or previous change. False when there is nothing left: Apply is next."""
-        found = self.deciding.step(by)
+        conflicts = self.in_columns()
+        found = self.deciding.step(by, only=lambda c: c.conflict or not conflicts)
         if found:
             self.list.clearSelection()
             self.render()
@@ -204,16 +213,38 @@ class ReviewView(QWidget):
     def edit(self) -> None:
         """Own words for the change in front."""
         change = self.deciding.change(self.deciding.focus)
-        if change is None or not change.after:
+        if change is None or not (change.after or change.conflict):
             return
-        decision = self.deciding.decision(change.n)
-        own = decision.text if decision is not None else None
         self._editing = change.n
-        self.show_half("changes")
+        self.halves.show_half("changes")
         self.render()
-        card = self.list.card()
+        card = self.columns.card(change.n) if self.in_columns() else self.list.card()
         if card is not None:
-            card.start_editing(own if own is not None else "\n".join(change.after))
+            card.start_editing(self._words_for(change))
+
+    def _words_for(self, change: Change) -> str:
+        """What the field of own words begins with."""
+        if own := self.deciding.own(change.n):
+            return own
+        if change.conflict:
+            choice = self.deciding.choice(change.n) or "now"
+            return "\n".join(written(change, choice) or change.after)
+        return "\n".join(change.after)
+
+    def choose(self, key: Choice) -> str:
+        """Choose what the conflict in front becomes; the reason when there is none."""
+        change = self.deciding.change(self.deciding.focus)
+        if change is None or not change.conflict:
+            return tr("The change in front is no conflict.")
+        if key not in dict(choices(change)):
+            return tr("One side dropped the line, so there is no both.")
+        self._editing = 0
+        if key == "own" and not self.deciding.own(change.n):
+            self.edit()
+        else:
+            self.deciding.choose(change.n, key)
+            self.render()
+        return ""
 
     def leave_editing(self) -> bool:
         """Close the field of own words; what was typed there is given up. False: none open."""
@@ -222,7 +253,7 @@ class ReviewView(QWidget):
         self._editing = 0
         self.list.drop_card()
         self.render()
-        self.list.setFocus()
+        self.front().setFocus()
         return True
 
     def _after(self) -> None:
@@ -230,40 +261,45 @@ class ReviewView(QWidget):
         self.render()
         self.changed.emit()
 
+    def _on_undone(self, n: int) -> None:
+        if self.deciding.take_back([n]):
+            self._after()
+
     # ------------------------------------------------------------------ turns
+
+    def leave_columns(self) -> bool:
+        """Back to the list of all changes. False when it stands there already."""
+        return self.in_columns() and self.show_columns(False)
+
+    def front(self) -> QWidget:
+        """Where the keys go: the list, or the conflicts in columns."""
+        return self.columns.area if self.in_columns() else self.list
+
+    def in_columns(self) -> bool:
+        return self.pages.currentWidget() is self.columns
+
+    def show_columns(self, on: bool) -> bool:
+        """The conflicts in three columns, or all changes in their list. False: no conflict."""
+        conflicts = [c for _, found in self.deciding.groups for c in found if c.conflict]
+        if on and not conflicts:
+            return False
+        self._editing = 0
+        if on and self.deciding.focus not in [c.n for c in conflicts]:
+            self.deciding.focus = conflicts[0].n
+        self.list.drop_card()
+        self.pages.setCurrentWidget(self.columns if on else self.halves)
+        self.render()
+        self.front().setFocus()
+        return True
 
     def turn(self) -> None:
         """D: side by side or inline; in a narrow window changes or result."""
-        if self._narrow:
-            self.show_half("result" if self._half == "changes" else "changes")
+        if self.halves.narrow:
+            self.halves.turn()
             return
         self._side = not self._side
         self.list.forget()
         self.render()
-
-    def show_half(self, half: str) -> None:
-        self._half = half
-        self.left.setVisible(not self._narrow or half == "changes")
-        self.right.setVisible(not self._narrow or half == "result")
-        self.half_changed.emit(half)
-
-    def is_narrow(self) -> bool:
-        return self._narrow
-
-    def set_narrow(self, on: bool) -> None:
-        if on != self._narrow:
-            self._narrow = on
-            self.show_half("changes" if not on else self._half)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.set_narrow(self.window().width() < NARROW)
-        wide = self.width()
-        if not self._narrow and wide != getattr(self, "_sized", 0):
-            self._sized = wide
-            share = 0.5 if self.window().width() > 1600 else 0.39
-            right = max(round(wide * share), 360)
-            self.splitter.setSizes([max(wide - right, 460), right])
 
     # ------------------------------------------------------------------ what the parts say
 
@@ -277,6 +313,9 @@ class ReviewView(QWidget):
 
     def _on_toggled(self, n: int) -> None:
         decision = self.deciding.decision(n)
+        if decision is None and self.deciding.change(n) in self.deciding.conflicts_left():
+            self.go_to(n)  # a conflict is chosen first
+            return
         self._decide([n], decision.verdict if decision is not None else "accept")
 
     def _on_card(self, card: ChangeCard) -> None:
@@ -287,17 +326,19 @@ class ReviewView(QWidget):
         card.raw_wanted.connect(self.raw_wanted)
         card.saved.connect(self._on_saved)
         card.left.connect(self.leave_editing)
+        card.choice_wanted.connect(lambda _, key: self.choose(key))
 
     def _on_saved(self, n: int, text: str) -> None:
         change = self.deciding.change(n)
         self._editing = 0
         self.list.drop_card()
         if change is not None:
-            own = None if text == "\n".join(change.after) else text
+            same = text == "\n".join(change.after) and not change.conflict
+            own = None if same else text
             if self.deciding.decision(n) is not None and own is None:
                 self.deciding.take_back([n])
             self._decide([n], "accept", own)
-        self.list.setFocus()
+        self.front().setFocus()
 
     def _on_scrolled(self, value: int) -> None:
         if value > 60:

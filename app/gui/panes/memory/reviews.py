@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.engine.errors import Unreadable
+from app.engine.errors import Unreadable, UserError
 from app.engine.records import Change, JobInfo, Preview, Proposal, ProposalInfo, Source
 from app.gui.look.text import number, plural, tr
-from app.gui.panes.memory.change_rows import Marks, pairs
+from app.gui.panes.memory.conflicts import Choice, sides_of
 from app.gui.panes.memory.deciding import Verdict
+from app.gui.panes.memory.pieces import Key, Marks, pairs
 from app.gui.panes.memory.queue_page import is_open
 from app.gui.widgets.dialogs import ask
 from app.gui.widgets.notices import Act
@@ -62,16 +63,32 @@ class Reviews:
         proposal: Proposal = await self.desk.engine.ask.proposal(proposal_id)
         if not self.versions:
             await self.refresh()
-        marks = await self._marks(proposal.changes)
         if self.mode == "version":
             self.leave_version()
         lines = self.memory.text.split("\n")
         pinned = frozenset(lines[n - 1] for n in self.memory.pinned if n <= len(lines))
         self.review.reading_only = not is_open(proposal.info)
-        self.review.show_proposal(proposal, marks, pinned)
+        await self._show_proposal(proposal, pinned)
         self.show_mode("review" if is_open(proposal.info) else "closed")
         self._say_moved(proposal)
         self._ask_preview()
+
+    async def _show_proposal(self: Any, proposal: Proposal, pinned: frozenset[str]) -> None:
+        marks = await self._marks(proposal.changes)
+        self.review.show_proposal(
+            proposal, marks, pinned,
+            sides=sides_of(proposal, self.desk.now()), moves_on=await self._moves_on(),
+        )  # fmt: skip
+
+    async def _moves_on(self: Any) -> bool:
+        """Whether deciding walks on to the next open change: a setting of the person's."""
+        if self.desk.person is None:
+            return True
+        try:
+            look = (await self.desk.person.load()).look
+        except UserError:  # a settings file that is not understood is told by the settings
+            return True
+        return bool(getattr(look, "follow_review", True))
 
     async def _follow_review(self: Any, proposal_id: str) -> None:
         """The proposal that is shown may have changed under it: by the file, or by another hand."""
@@ -86,7 +103,7 @@ class Reviews:
         shown = self.review.proposal
         if shown is None or (proposal.base, proposal.changes) == (shown.base, shown.changes):
             return
-        self.review.show_proposal(proposal, await self._marks(proposal.changes))
+        await self._show_proposal(proposal, self.review.pinned)
         self._say_moved(proposal)
         self._ask_preview()
         self.settle_head()
@@ -108,18 +125,24 @@ class Reviews:
                       "{n} changes fit the file as it is now.")  # fmt: skip
         self.notice(said, words, tone="ok", key="moved")
 
-    async def _marks(self: Any, changes: Sequence[Change]) -> dict[int, Marks]:
+    async def _marks(self: Any, changes: Sequence[Change]) -> dict[Key, Marks]:
         wanted = pairs(changes)
         if not wanted:
             return {}
         found = await self.desk.engine.ask.marks([(old, new) for _, old, new in wanted])
-        return {n: mark for (n, _, _), mark in zip(wanted, found, strict=True)}
+        return {key: mark for (key, _, _), mark in zip(wanted, found, strict=True)}
 
     # ------------------------------------------------------------------ deciding
 
     def decide(self: Any, verdict: Verdict) -> None:
-        if self.mode == "review":
-            self.review.decide(verdict)
+        if self.mode == "review" and not self.review.decide(verdict):
+            said = tr("Choose what is written first: 1, 2, 3, 4, or your own words by E")
+            self.undo_bar.show_act(said, tone="info")
+
+    def choose(self: Any, key: Choice) -> None:
+        """1 to 4: what the conflict in front becomes."""
+        if self.mode == "review" and (reason := self.review.choose(key)):
+            self.undo_bar.show_act(reason, tone="info")
 
     def reject_or_restore(self: Any) -> object:
         """R: reject the change in front; of an earlier version, write it back."""
@@ -146,6 +169,12 @@ class Reviews:
 
     def turn(self: Any) -> None:
         self.review.turn()
+
+    def turn_columns(self: Any) -> None:
+        """C: the conflicts in three columns, or all changes in their list."""
+        if not self.review.show_columns(not self.review.in_columns()):
+            said = tr("There is no conflict: nobody else changed these lines")
+            self.undo_bar.show_act(said, tone="info")
 
     def step(self: Any, by: int) -> None:
         """J and K: the next change; at the end of a review, Apply; elsewhere the next line."""

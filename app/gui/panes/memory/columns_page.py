@@ -1,0 +1,145 @@
+"""The conflicts of a review side by side, when a person wants to see all three texts at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from app.engine.records import Change, Proposal
+from app.gui.look.text import plural, tr
+from app.gui.panes.memory.conflict_card import Around, ConflictCard
+from app.gui.panes.memory.conflicts import Sides
+from app.gui.panes.memory.deciding import Deciding
+from app.gui.panes.memory.pieces import Key, Marks
+from app.gui.widgets.notices import Act, NoticeBar
+from app.gui.widgets.surfaces import Ground
+
+NARROW = 900  # px of the window below which columns become parts
+AT_ONCE = 40  # cards that stand on the page at once
+
+
+class ColumnsPage(QWidget):
+    """Signals of its cards, each with the conflict's number; `rest_wanted`: the other changes."""
+
+    wanted = Signal(int)
+    chosen = Signal(int, str)
+    taken = Signal(int)
+    undone = Signal(int)
+    saved = Signal(int, str)
+    left = Signal()
+    rest_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._key: object = None
+        self._cards: dict[int, ConflictCard] = {}
+        self._bed = Ground("canvas")
+        self._rows = QVBoxLayout(self._bed)
+        self._rows.setContentsMargins(24, 2, 16, 16)
+        self._rows.setSpacing(12)
+        self.area = QScrollArea()
+        self.area.setWidgetResizable(True)
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setWidget(self._bed)
+        self.area.setAccessibleName(tr("Conflicts in three columns"))
+        self.area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.fits = NoticeBar(
+            "", tr("they touch lines that nobody else changed"), tone="ok",
+            acts=(Act(tr("Show"), self.rest_wanted.emit),),
+        )  # fmt: skip
+        self.fits.closed.connect(self.fits.hide)
+        top = QHBoxLayout()
+        top.setContentsMargins(24, 0, 16, 10)
+        top.addWidget(self.fits)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addLayout(top)
+        box.addWidget(self.area, 1)
+
+    def show_conflicts(
+        self,
+        proposal: Proposal,
+        deciding: Deciding,
+        marks: Mapping[Key, Marks],
+        sides: Sides,
+        *,
+        editing: int = 0,
+    ) -> None:
+        """Follow the review; cards stay while their conflicts do."""
+        conflicts = [c for _, found in deciding.groups for c in found if c.conflict]
+        self._settle(proposal, conflicts, marks, sides, deciding.focus)
+        rest = deciding.count() - len(conflicts)
+        words = plural(rest, "{n} change fits by itself", "{n} changes fit by themselves")
+        self.fits.cause.setText(words)
+        self.fits.setVisible(rest > 0)
+        for n, card in self._cards.items():
+            card.show_state(
+                deciding.decision(n), deciding.choice(n), deciding.own(n),
+                front=n == deciding.focus, editing=n == editing,
+            )  # fmt: skip
+        QTimer.singleShot(0, self, lambda: self._bring(deciding.focus))
+
+    def card(self, n: int) -> ConflictCard | None:
+        return self._cards.get(n)
+
+    def _settle(
+        self,
+        proposal: Proposal,
+        conflicts: list[Change],
+        marks: Mapping[Key, Marks],
+        sides: Sides,
+        focus: int,
+    ) -> None:
+        at = next((i for i, c in enumerate(conflicts) if c.n == focus), 0)
+        first = at // AT_ONCE * AT_ONCE
+        shown = conflicts[first : first + AT_ONCE]
+        stacked = self.window().width() < NARROW
+        key = (id(proposal), [c.n for c in shown], stacked)
+        if key == self._key:
+            return
+        self._key = key
+        while (item := self._rows.takeAt(0)) is not None:
+            if (old := item.widget()) is not None:
+                old.hide()
+                old.deleteLater()
+        self._cards.clear()
+        base, candidate = proposal.base.split("\n"), proposal.candidate.split("\n")
+        for i, change in enumerate(shown, first + 1):
+            card = ConflictCard(
+                change, marks, sides, around(change, base, candidate), (i, len(conflicts)),
+                stacked=stacked,
+            )  # fmt: skip
+            for name in ("wanted", "chosen", "taken", "undone", "saved", "left"):
+                getattr(card, name).connect(getattr(self, name))
+            self._cards[change.n] = card
+            self._rows.addWidget(card)
+        self._rows.addStretch(1)
+
+    def _bring(self, n: int) -> None:
+        if (card := self._cards.get(n)) is not None:
+            self.area.ensureWidgetVisible(card, 0, 12)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._key is not None and self._key[2] != (self.window().width() < NARROW):  # type: ignore[index]
+            self.turned.emit()
+
+    turned = Signal()  # columns became parts, or parts columns: show the conflicts again
+
+
+def around(change: Change, base: list[str], candidate: list[str]) -> Around:
+    """The lines beside a conflict that file and proposal share."""
+    first, lines, many = change.base_line, base, len(change.before)
+    if not first:
+        first, lines, many = change.result_line, candidate, len(change.after)
+    if not first:
+        return Around()
+    both = set(base) & set(candidate)
+    above = next((line for line in reversed(lines[: first - 1]) if line.strip()), "")
+    below = next((line for line in lines[first - 1 + many :] if line.strip()), "")
+    return Around(above if above in both else "", below if below in both else "", change.base_line)

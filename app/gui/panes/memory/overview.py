@@ -1,0 +1,160 @@
+"""The strip at the right edge of a review: a mark per change, in the order they are asked.
+
+Shape and colour say the kind, a hollow mark is decided, a bar beside it is the change in front.
+Clicks and the wheel move by change; the keys are J and K.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPen, QWheelEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from app.gui.look.text import number, tr
+from app.gui.look.theme import theme, token
+from app.gui.panes.memory.change_rows import word_of
+from app.gui.panes.memory.deciding import Deciding
+from app.gui.widgets.labels import plain_tip
+from app.gui.widgets.paint import polygon, smooth
+
+WIDE, EDGE = 18, 10  # px: the strip, and what is free above its first mark
+STEP = 16  # px between two marks where there is room
+CROWD = 4  # px below which marks become bars of a density
+SHAPES = {
+    "conflict": ("up", "warn"),
+    "dropped": ("square", "lost"),
+    "merged": ("down", "text_soft"),
+    "split": ("up", "text_soft"),
+    "reworded": ("diamond", "text_soft"),
+    "section_renamed": ("diamond", "text_soft"),
+    "moved": ("bar", "text_soft"),
+    "added": ("disc", "added"),
+    "wording": ("dot", "text_soft"),
+}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One change of the strip."""
+
+    n: int
+    group: str
+    words: str
+    decided: bool
+
+
+class Overview(QWidget):
+    """`wanted(n)` when a mark is pressed, `stepped(±1)` by the wheel."""
+
+    wanted = Signal(int)
+    stepped = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._marks: list[Mark] = []
+        self._front = 0
+        self._turned = 0
+        self.setFixedWidth(WIDE)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        theme().changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        return QSize(WIDE, 120)
+
+    def show_deciding(self, deciding: Deciding) -> None:
+        """Follow the decisions and the change in front."""
+        self._marks = [
+            Mark(change.n, group, word_of(change), deciding.decision(change.n) is not None)
+            for group, found in deciding.groups
+            for change in found
+        ]
+        self._front = deciding.focus
+        said = tr("Overview: {n} of {all} decided", n=number(deciding.decided()),
+                  all=number(deciding.count()))  # fmt: skip
+        self.setAccessibleName(said)
+        self.update()
+
+    def marks(self) -> list[Mark]:
+        return list(self._marks)
+
+    def y_of(self, at: int) -> float:
+        """The middle of mark `at`, in px."""
+        return EDGE + self._step() * (at + 0.5)
+
+    def _step(self) -> float:
+        room = max(self.height() - 2 * EDGE, 1)
+        return min(float(STEP), room / max(len(self._marks), 1))
+
+    def _at(self, y: float) -> int:
+        at = int((y - EDGE) / self._step())
+        return max(0, min(at, len(self._marks) - 1))
+
+    # ------------------------------------------------------------------ hands
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self._marks:
+            self.wanted.emit(self._marks[self._at(event.position().y())].n)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._turned += event.angleDelta().y()
+        if abs(self._turned) >= 120:  # one notch, however finely the wheel counts
+            by = -1 if self._turned > 0 else 1
+            self._turned = 0
+            self.stepped.emit(by)
+        event.accept()
+
+    def event(self, event: object) -> bool:
+        if isinstance(event, QHelpEvent) and self._marks:
+            mark = self._marks[self._at(event.pos().y())]
+            state = tr("decided") if mark.decided else tr("not decided")
+            said = tr("{what}, {state}", what=mark.words, state=state)
+            QToolTip.showText(event.globalPos(), plain_tip(said), self)
+            return True
+        return super().event(event)  # type: ignore[arg-type]
+
+    # ------------------------------------------------------------------ painting
+
+    def paintEvent(self, event: object) -> None:
+        painter = smooth(self)
+        crowded = self._step() < CROWD
+        for at, mark in enumerate(self._marks):
+            center = QPointF(WIDE / 2 + 1, self.y_of(at))
+            if crowded:
+                _bar(painter, mark, center, max(self._step(), 1.0))
+            else:
+                _shape(painter, mark, center, min(3.5, self._step() / 2 - 0.5))
+            if mark.n == self._front:
+                high = max(self._step() - 2, 4.0)
+                bar = QRectF(0, center.y() - high / 2, 2.5, high)
+                painter.fillRect(bar, token("accent"))
+        painter.end()
+
+
+def _bar(painter: QPainter, mark: Mark, center: QPointF, high: float) -> None:
+    ink = "line_strong" if mark.decided else SHAPES[mark.group][1]
+    painter.fillRect(QRectF(center.x() - 4, center.y() - high / 2, 8, high), token(ink))
+
+
+def _shape(painter: QPainter, mark: Mark, center: QPointF, r: float) -> None:
+    shape, ink = SHAPES[mark.group]
+    pen = QPen(token(ink), 1.3)
+    pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+    painter.setPen(pen)
+    painter.setBrush(Qt.BrushStyle.NoBrush if mark.decided else token(ink))
+    x, y = center.x(), center.y()
+    if shape == "square":
+        painter.drawRect(QRectF(x - r * 0.85, y - r * 0.85, r * 1.7, r * 1.7))
+    elif shape == "diamond":
+        painter.drawPath(polygon((x, y - r), (x + r, y), (x, y + r), (x - r, y)))
+    elif shape == "up":
+        painter.drawPath(polygon((x - r, y + r * 0.7), (x + r, y + r * 0.7), (x, y - r)))
+    elif shape == "down":
+        painter.drawPath(polygon((x - r, y - r * 0.7), (x + r, y - r * 0.7), (x, y + r)))
+    elif shape == "bar":
+        painter.drawRect(QRectF(x - r * 0.45, y - r, r * 0.9, r * 2))
+    else:
+        size = r if shape == "disc" else r * 0.6
+        painter.drawEllipse(center, size, size)
