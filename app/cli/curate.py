@@ -22,6 +22,9 @@ def change_row(change: Change) -> dict[str, Any]:
         "kind": change.kind,
         "before": list(change.before),
         "after": list(change.after),
+        "old": list(change.old),
+        "conflict": change.conflict,
+        "group": change.group,
         "sources": [msgspec.to_builtins(s) for s in change.sources],
     }
 
@@ -48,9 +51,12 @@ def show_proposal(proposal: Proposal, out: Printer) -> None:
 def show_changes(changes: Iterable[Change], out: Printer) -> None:
     for change in changes:
         section = f"  ({change.section})" if change.section else ""
-        out.text(f"{change.n:>3} {change.kind}{section}")
-        out.text("\n".join([f"      - {line}" for line in change.before]) or "")
-        out.text("\n".join([f"      + {line}" for line in change.after]) or "")
+        clash = ", changed here too" if change.conflict else ""
+        part = f", part of {change.group}" if change.group else ""
+        out.text(f"{change.n:>3} {change.kind}{clash}{part}{section}")
+        for sign, lines in (("=", change.old), ("-", change.before), ("+", change.after)):
+            for line in lines:
+                out.text(f"      {sign} {line}")
 
 
 async def consolidate(options: argparse.Namespace, out: Printer) -> int:
@@ -123,6 +129,10 @@ def decisions_of(options: argparse.Namespace, proposal: Proposal) -> list[Decisi
 
 async def review(options: argparse.Namespace, out: Printer) -> int:
     async with opened(options) as engine:
+        if options.apart is not None:
+            await engine.do.take_apart(options.proposal, options.apart)
+        if options.together is not None:
+            await engine.do.put_together(options.proposal, options.together)
         proposal = await engine.ask.proposal(options.proposal)
         decisions = decisions_of(options, proposal)
         if not decisions:
@@ -195,6 +205,13 @@ def _review(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accept", metavar="all|N,N", help="changes to accept")
     parser.add_argument("--reject", metavar="all|N,N", help="changes to reject")
     parser.add_argument("--edit", action="append", metavar="N=TEXT", help="accept with own words")
+    regroup = parser.add_mutually_exclusive_group()
+    regroup.add_argument(
+        "--apart", type=int, metavar="N", help="first make each line of merge or split N a change"
+    )
+    regroup.add_argument(
+        "--together", type=int, metavar="N", help="first make the group of part N one change again"
+    )
 
 
 def _diff(parser: argparse.ArgumentParser) -> None:
