@@ -67,7 +67,7 @@ class Usage(Struct, frozen=True):
 # ---------------------------------------------------------------------------- sessions
 
 
-class SessionInfo(Struct, frozen=True):
+class SessionInfo(Struct, frozen=True, gc=False):
     """One session of the list. `title` is the person's name for it, else its first user line."""
 
     id: str
@@ -91,7 +91,7 @@ ItemKind = Literal[
 ]  # fmt: skip
 
 
-class TranscriptItem(Struct, frozen=True):
+class TranscriptItem(Struct, frozen=True, gc=False):
     """One thing on the timeline of a session, ready to be shown.
 
     A tool item pairs the call with its result (`result` is None while it runs). `covered_by` is the
@@ -478,14 +478,14 @@ class Query(Struct, frozen=True):
     start: int = 0
 
 
-class Span(Struct, frozen=True):
+class Span(Struct, frozen=True, gc=False):
     """A marked stretch of a hit's text, in code points."""
 
     start: int
     end: int
 
 
-class Hit(Struct, frozen=True):
+class Hit(Struct, frozen=True, gc=False):
     """One found line or session entry. `score`: larger is better."""
 
     layer: Layer
