@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 
+from app.engine.agent.filters import RequestFilter
 from app.engine.agent.tools import Tool
 from app.engine.commands import Commands
 from app.engine.config import EngineConfig
@@ -101,9 +102,13 @@ class Engine:
         clock: Callable[[], datetime] = _now,
         agent: str = "palimpsest",
         tools: Iterable[Tool] = (),
+        request_filters: Iterable[RequestFilter] = (),
         watch: bool = True,
     ) -> Engine:
         """Open a workspace. `config` gives the defaults that the workspace's own file overrides.
+
+        `request_filters` take and give back the messages of each request of a conversation, just
+        before it is sent.
 
         Raises `UserError` when the folder cannot be used. A workspace of a newer format, or on a
         disk that cannot be written, opens read-only (`problem` says so).
@@ -119,6 +124,7 @@ class Engine:
             clock,
             read_only=opened.read_only,
             tools=tools,
+            request_filters=request_filters,
         )
         await asyncio.to_thread(rooms.read_disk)
         engine = cls(rooms, opened.problem or problem)

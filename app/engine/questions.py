@@ -140,7 +140,7 @@ class Questions:
         rooms = self._rooms
         live = await rooms.session(session_id)
         around = await surroundings(rooms.parts, live, rooms.parts.chat())
-        made = with_history(around, live.session.outgoing())
+        made = await with_history(rooms.parts, live, around, live.session.outgoing())
         return await asyncio.to_thread(view, made, draft)
 
     async def compaction_preview(self, session_id: str) -> CompactionReport:

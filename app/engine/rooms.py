@@ -17,6 +17,7 @@ import msgspec
 
 from app.engine.agent.agent import Agent
 from app.engine.agent.file_tools import FileTools, file_tools
+from app.engine.agent.filters import RequestFilter
 from app.engine.agent.live import LiveSession
 from app.engine.agent.memory_tools import memory_tools
 from app.engine.agent.parts import AgentParts
@@ -77,6 +78,7 @@ class Rooms:
         *,
         read_only: bool = False,
         tools: Iterable[Tool] = (),
+        request_filters: Iterable[RequestFilter] = (),
     ) -> None:
         self.layout = layout
         self.config = config
@@ -109,6 +111,7 @@ class Rooms:
         self.queue = JobQueue(bus, DiskJournal(layout), limit=config.maintenance.queue_limit)
         self.gate = Gate(layout, clock=clock)
         self._more_tools = tuple(tools)
+        self._request_filters = tuple(request_filters)
         self.upkeep = Upkeep(
             lambda: self.config, endpoints, self.counter, self.runs, self.index, bus, clock
         )
@@ -182,6 +185,7 @@ class Rooms:
             flush_now=self._flush_and_wait,
             clock=self.clock,
             new_id=lambda prefix: f"{prefix}-{uuid4().hex[:12]}",
+            request_filters=self._request_filters,
         )
         parts.toolbox = Toolbox([*self._own_tools(), *self._more_tools])
         return parts

@@ -16,6 +16,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from app.engine.agent.filters import RequestFilter
 from app.engine.agent.tools import Tool
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
@@ -74,6 +75,7 @@ async def engine_on(
     *scripts: Script,
     config: EngineConfig | None = None,
     tools: Iterable[Tool] = (),
+    request_filters: Iterable[RequestFilter] = (),
     clock: Any = None,
     window: int = 32_000,
     trusted: bool = True,
@@ -95,7 +97,13 @@ async def engine_on(
         )
         more = {} if clock is None else {"clock": clock}
         engine = await Engine.open(
-            folder, endpoints, config=config, tools=tools, watch=watch, **more
+            folder,
+            endpoints,
+            config=config,
+            tools=tools,
+            request_filters=request_filters,
+            watch=watch,
+            **more,
         )
         if estimate is not None:
             endpoints.gauge.count = estimate

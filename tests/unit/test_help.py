@@ -31,7 +31,7 @@ def test_the_examples_of_the_embedding_page_run(
     monkeypatch.chdir(tmp_path)
     page = read_resource("help/embed.md")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
 
     async def main() -> None:
         async with FakeServer(_answer) as server:

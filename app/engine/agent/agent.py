@@ -152,7 +152,8 @@ class Agent:
             return answer, around
 
     async def _stream(self, endpoint: Endpoint, around: Assembled, recall: str) -> Answer:
-        made = with_history(around, self.keeper.history(), recall)
+        history = self.keeper.history()
+        made = await with_history(self._parts, self._live, around, history, recall)
         await log_request(self._parts, self._live, made)
         self._shown = False
         stream = endpoint.stream(made.request)

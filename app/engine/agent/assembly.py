@@ -12,6 +12,7 @@ import platform
 
 from msgspec import Struct
 
+from app.engine.agent.filters import filtered
 from app.engine.agent.live import LiveSession
 from app.engine.agent.parts import AgentParts, is_small
 from app.engine.config import EngineConfig
@@ -95,8 +96,15 @@ def frame(parts: AgentParts, live: LiveSession, around: Assembled, summary_windo
     )
 
 
-def with_history(around: Assembled, history: list[Message], recall: str = "") -> Assembled:
-    """The surroundings with the messages to send; recalled lines stand before the last question."""
+async def with_history(
+    parts: AgentParts,
+    live: LiveSession,
+    around: Assembled,
+    history: list[Message],
+    recall: str = "",
+) -> Assembled:
+    """The surroundings with the messages to send, as they leave the request filters; recalled lines
+    stand before the last question. Raises `FilterFailed`."""
     messages = list(history)
     if recall and messages and messages[-1].role == "user":
         last = messages[-1]
@@ -105,9 +113,11 @@ def with_history(around: Assembled, history: list[Message], recall: str = "") ->
         )
         merged = Message(id=last.id, role="user", content=f"{note.content}\n\n{last.content}")
         messages[-1] = merged
+    longest = around.config.eviction.max_result_chars
+    sent = await filtered(parts.request_filters, tuple(messages), live.session.context, longest)
     request = around.request
     return Assembled(
-        Request(tuple(messages), request.system, request.tools, request.max_output),
+        Request(sent, request.system, request.tools, request.max_output),
         around.injected,
         around.window,
         around.config,

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from app.engine.agent.filters import RequestFilter
 from app.engine.agent.live import LiveSession
 from app.engine.agent.tools import Toolbox
 from app.engine.config import EngineConfig
@@ -44,6 +45,7 @@ class AgentParts:
     flush_now: Callable[[LiveSession, str], Awaitable[object]]
     clock: Callable[[], datetime]
     new_id: Callable[[str], str]
+    request_filters: Sequence[RequestFilter] = ()
     told: set[str] = field(default_factory=set[str])  # troubles that people know of already
 
     def tell(self, troubles: Sequence[str], session_id: str = "") -> None:

@@ -149,16 +149,24 @@ def placeholder(text: str, path: str, preview_chars: int) -> str:
     )
 
 
-def merge_view(view: Sequence[Message], evictions: Sequence[Eviction]) -> tuple[Message, ...]:
-    """An outgoing view, already filtered, with the evicted results in their short form.
+def merge_view(
+    view: Sequence[Message], context: Sequence[Message], longest: int
+) -> tuple[Message, ...]:
+    """An outgoing view that went through filters, and what `context` knows of results put aside.
 
-    A result the filter removed is not brought back (EVI-3); one it rewrote keeps its name, status
-    and ids and gets the placeholder and the flag (EVI-4); all else stays the same objects.
+    A result that a filter removed is not brought back (EVI-3). One it wrote anew keeps what it was
+    given, status and names included, and is flagged (EVI-4); only a text of more than `longest`
+    characters, which would undo the eviction, gives way to the short form again.
     """
-    placed = {eviction.target: eviction.message.content for eviction in evictions}
-    return tuple(
-        structs.replace(message, content=placed[message.id], evicted=True)
-        if message.id in placed and message.role == "tool"
-        else message
-        for message in view
-    )
+    placed = {message.id: message.content for message in context if message.evicted}
+
+    def merged(message: Message) -> Message:
+        if message.role != "tool" or message.id not in placed:
+            return message
+        fits = len(message.content) <= longest
+        if message.evicted and fits:
+            return message
+        content = message.content if fits else placed[message.id]
+        return structs.replace(message, content=content, evicted=True)
+
+    return tuple(map(merged, view))

@@ -14,7 +14,6 @@ from app.engine.context.eviction import (
     Eviction,
     ToolResultEvictor,
     Written,
-    merge_view,
     placeholder,
 )
 from app.engine.errors import StorageError
@@ -70,30 +69,6 @@ def test_the_file_holds_all_and_the_model_sees_both_ends(tmp_path: Path) -> None
     assert context[1] is others[1]
     assert evictions[0].message is context[2]
     assert (context[2].call_id, context[2].name, context[2].id) == ("c1", "execute", "t")
-    view = merge_view([*others, result("t", "c1", text)], evictions)
-    assert view[2].content == seen
-    assert view[0] is others[0]
-
-
-def test_a_result_a_filter_removed_is_not_brought_back(tmp_path: Path) -> None:
-    _, evictions = evict(tmp_path, user("u"), result("t", "c1", long()))
-    assert evictions[0].message.evicted
-    view = merge_view([user("u")], evictions)
-    assert [m.id for m in view] == ["u"]
-
-
-def test_a_result_a_filter_rewrote_keeps_its_status(tmp_path: Path) -> None:
-    _, evictions = evict(tmp_path, result("t", "c1", long()))
-    rewritten = Message(
-        id="t", role="tool", content="masked", name="renamed", call_id="c1",
-        is_error=True, origin="filtered", block_types=("text",),
-    )  # fmt: skip
-    (seen,) = merge_view([rewritten], evictions)
-    assert seen.evicted
-    assert seen.content == evictions[0].message.content
-    assert (seen.is_error, seen.name, seen.origin, seen.block_types) == (
-        True, "renamed", "filtered", ("text",),
-    )  # fmt: skip
 
 
 @pytest.mark.case("EVI-5")
