@@ -467,7 +467,8 @@ SearchMode = Literal["auto", "words", "natural", "literal"]
 class Query(Struct, frozen=True):
     """What a person or a model asked for. `text` may hold filters; `layers` empty means all.
 
-    `start` is the `next` of the page before, for the hits after it.
+    `start` is the `next` of the page before, for the hits after it. `context` is how many entries
+    before and after a session's hit are to come with it.
     """
 
     text: str
@@ -476,6 +477,7 @@ class Query(Struct, frozen=True):
     limit: int = 200
     newest_first: bool = False
     start: int = 0
+    context: int = 0
 
 
 class Span(Struct, frozen=True, gc=False):
@@ -485,8 +487,24 @@ class Span(Struct, frozen=True, gc=False):
     end: int
 
 
+class HitPlace(Struct, frozen=True, gc=False):
+    """Another place where a hit's line stands word for word."""
+
+    layer: Layer
+    path: str
+    line: int
+    when: datetime | None = None
+    session_id: str = ""
+    entry_id: str = ""
+
+
 class Hit(Struct, frozen=True, gc=False):
-    """One found line or session entry. `score`: larger is better."""
+    """One found line or session entry. `score`: larger is better.
+
+    `places`: where else the same line stands (log, file, history), best first; those are no hits
+    of their own on the page. `before` and `after`: the neighbouring entries' texts in log order,
+    when the query asked for `context`.
+    """
 
     layer: Layer
     path: str
@@ -499,12 +517,17 @@ class Hit(Struct, frozen=True, gc=False):
     entry_id: str = ""
     role: str = ""
     tool: str = ""
+    places: tuple[HitPlace, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 class SearchResult(Struct, frozen=True):
     """Hits, how many there are in all per layer, the mode that answered, and why there are none.
 
     `next` is what `Query.start` has to be for the following page, 0 when this one is the last.
+    `total` and `counts` count every place, also those folded into `Hit.places`. `nearest`: of a
+    query without hits, words of the index that are spelled like those asked for, nearest first.
     """
 
     hits: tuple[Hit, ...]
@@ -515,6 +538,7 @@ class SearchResult(Struct, frozen=True):
     seconds: float = 0.0
     complete: bool = True
     next: int = 0
+    nearest: tuple[str, ...] = ()
 
 
 class IndexState(Struct, frozen=True):
