@@ -50,6 +50,7 @@ from app.gui.panes.search.model import (
     Index,
     Tail,
     hit_key,
+    line_of,
 )
 from app.gui.widgets.delegate import paint_ground
 from app.gui.widgets.paint import draw_text
@@ -79,15 +80,17 @@ class HitDelegate(QStyledItemDelegate):
         if not isinstance(entry, Found):
             small = QFontMetricsF(font("small", 600)).height()
             return round(small + (14 if row == 0 else 22))
-        return self._height(self._lines(self._view.hits.words(entry).text))
+        return self._height(self._lines(line_of(entry.hit)[0]))
 
     def _height(self, lines: int) -> int:
         return round(self._title().height() + lines * line_step("read", font("body")) + 19)
 
     def _lines(self, text: str) -> int:
         """How many lines a text gets: measured, as laying it out costs a hundred times more."""
-        wide = QFontMetricsF(font("body")).horizontalAdvance(text[:400]) * SURE
-        return 1 if wide <= self.text_width() else LINES
+        metrics, room = QFontMetricsF(font("body")), self.text_width()
+        if len(text) * metrics.averageCharWidth() > 2 * room:
+            return LINES
+        return 1 if metrics.horizontalAdvance(text) * SURE <= room else LINES
 
     @staticmethod
     def _title(weight: int = 500) -> QFontMetricsF:
@@ -229,6 +232,8 @@ class HitList(QTableView):
         many = self.hits.rowCount() > SNUG
         top = self.rowAt(0) if many != self.uniform else -1
         y = self.rowViewportPosition(top)
+        if many and self.uniform:
+            return
         self.uniform = many
         self._size_rows()
         if top >= 0:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any
 
 from PySide6.QtCore import (
@@ -73,7 +74,7 @@ class Head:
     more: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Found:
     """One hit; `also` are the places that hold the same line."""
 
@@ -137,14 +138,7 @@ def _after(at: int, start: int, end: int) -> int:
 def shown(found: Found, titles: Mapping[str, str], now: datetime, *, by_day: bool = False) -> Shown:
     """A hit in words. `titles` are session titles by id; `by_day`: the day stands in the head."""
     hit = found.hit
-    text, spans = hit.text, [(s.start, s.end) for s in hit.spans]
-    if hit.layer == "evicted" or hit.role == "tool":
-        text, spans = unescaped(text, spans)
-    text = flat(text)
-    bare = text.lstrip(" -*+#>\u200b")
-    cut = len(text) - len(bare)
-    if cut and bare and (not spans or spans[0][0] >= cut):
-        text, spans = bare, [(a - cut, b - cut) for a, b in spans]
+    text, spans = line_of(hit)
     icon = _ICONS.get(hit.layer, "file-text")
     if hit.layer == "sessions" and (hit.tool or hit.role == "tool"):
         icon = "terminal"
@@ -156,6 +150,19 @@ def shown(found: Found, titles: Mapping[str, str], now: datetime, *, by_day: boo
         also = tr("also in {places}", places=tr(" and ").join(places))
         time = sentence((also, time))
     return Shown(icon, place_words(hit, titles, now), time, text, tuple(spans))
+
+
+def line_of(hit: Hit) -> tuple[str, list[tuple[int, int]]]:
+    """The text of a hit as one line without what only lists and terminals need, and its spans."""
+    text, spans = hit.text, [(s.start, s.end) for s in hit.spans]
+    if hit.layer == "evicted" or hit.role == "tool":
+        text, spans = unescaped(text, spans)
+    text = flat(text)
+    bare = text.lstrip(" -*+#>\u200b")
+    cut = len(text) - len(bare)
+    if cut and bare and (not spans or spans[0][0] >= cut):
+        text, spans = bare, [(a - cut, b - cut) for a, b in spans]
+    return text, spans
 
 
 def place_words(hit: Hit, titles: Mapping[str, str], now: datetime) -> str:
@@ -175,7 +182,13 @@ def place_words(hit: Hit, titles: Mapping[str, str], now: datetime) -> str:
 
 def title_of(titles: Mapping[str, str], session_id: str, limit: int = 60) -> str:
     """A session's title in one safe line; "" when the session is not known."""
-    return preview(titles[session_id], limit) if session_id in titles else ""
+    return _short(titles[session_id], limit) if session_id in titles else ""
+
+
+@lru_cache(2_000)
+def _short(title: str, limit: int) -> str:
+    """Many hits are of few sessions, and each is named at every painting."""
+    return preview(title, limit)
 
 
 def _speaker(hit: Hit) -> str:
