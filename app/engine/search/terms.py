@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from operator import add
 
 from msgspec import Struct
 
@@ -29,18 +30,28 @@ LONGEST = 64
 
 # Scripts written without spaces between words: Han, kana, bopomofo, Hangul, Thai, Lao, Burmese,
 # Khmer. Half-width and compatibility forms belong to them.
+_FAR = "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 _RUN = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u109f\u1100-\u11ff\u1780-\u17d3"
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u302f\u3031-\u3035\u3038-\u303c\u3041-\u3096\u3099-\u309f"
     "\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uf900-\ufaff\uff66-\uff9f\uffa0-\uffdc"
-    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+    f"{_FAR}"
 )
 _SYMBOL = "\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff"
-_JOINERS = "\u200c\u200d\u00ad\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_BLOB = r"[A-Za-z0-9+/_\-]{256,}={0,2}"
+_FAR_JOINERS = "\U000e0100-\U000e01ef"
+_JOINERS = f"\u200c\u200d\u00ad\ufe00-\ufe0f{_FAR_JOINERS}"
+BLOB = 256
+"""Characters without a gap after which a stretch is taken for base64 and not for words."""
+MOST_SPELLED = 100_000
+"""Different words that are kept as they are written."""
+_BLOB = rf"[A-Za-z0-9+/_\-]{{{BLOB},}}={{0,2}}"
+_WORD = "[A-Za-z0-9]++(?:'[A-Za-z0-9]++)*+"
 
-_ASCII_TOKEN = re.compile(rf"(?P<blob>{_BLOB})|(?P<word>[A-Za-z0-9]++(?:'[A-Za-z0-9]++)*+)")
+_BLOB_ALONE = re.compile(_BLOB)
+_ASCII_TOKEN = re.compile(rf"(?P<blob>{_BLOB})|(?P<word>{_WORD})")
+_ASCII_WORD = re.compile(_WORD)
+_ASCII_OR_BLOB = re.compile(rf"{_BLOB}|{_WORD}")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _CLUSTER = re.compile(
     r"[\u1100-\u115f\ua960-\ua97c]+[\u1160-\u11a7\ud7b0-\ud7c6]*[\u11a8-\u11ff\ud7cb-\ud7fb]*"
@@ -49,6 +60,7 @@ _CLUSTER = re.compile(
 )
 _JUNK = re.compile(rf"[\x00-/:-@\[-`{{-\x7f\s{_JOINERS}{FENCE}{STEM_MARK}]+")
 _POINTS = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670]+")
+_RUN_SIGN = re.compile(f"[{_RUN}]")
 _PLAIN_RUN = re.compile("[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]+")
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th", "ħ": "h"}
@@ -70,22 +82,50 @@ class Token(Struct, frozen=True):
     run: bool = False
 
 
+class _Shapes(Struct, frozen=True):
+    """The patterns of what a text that is not all ASCII is made of."""
+
+    run: str
+    word: str
+    symbol: str
+
+
 @cache
-def _token_pattern() -> re.Pattern[str]:
-    """The pattern for text that is not all ASCII; built once, as marks have to be listed."""
-    run = re.compile(f"[{_RUN}]")
+def _shapes() -> _Shapes:
+    """Built once, as marks have to be listed."""
+    # Signs beyond U+FFFF stand apart: within one class they would make each look-up a slow one.
+    common, far = _RUN[: _RUN.index(_FAR)], _FAR
+    joiners, far_joiners = _JOINERS[: _JOINERS.index(_FAR_JOINERS)], _FAR_JOINERS
     marks = "".join(
         re.escape(chr(code))
         for code in range(0x300, 0x10000)
-        if unicodedata.category(chr(code))[0] == "M" and not run.match(chr(code))
+        if unicodedata.category(chr(code))[0] == "M" and not _RUN_SIGN.match(chr(code))
     )
-    letter = rf"[A-Za-z0-9]|(?![{_RUN}])[^\W_]"
+    letter = rf"[A-Za-z0-9]|(?![{common}])(?![{far}])[^\W_]"
+    return _Shapes(
+        rf"(?:[{common}]|[{far}])(?:[{common}{joiners}]++|[{far}{far_joiners}])*+",
+        rf"(?:{letter})(?:[A-Za-z0-9]++|{letter}|[{marks}{joiners}]|[{far_joiners}]"
+        rf"|['’ʼ＇](?={letter}))*+",
+        f"[{_SYMBOL}]",
+    )
+
+
+@cache
+def _token_pattern() -> re.Pattern[str]:
+    """The tokens of any text, by kind."""
+    shape = _shapes()
     return re.compile(
-        rf"(?P<blob>{_BLOB})|(?P<run>[{_RUN}][{_RUN}{_JOINERS}]*+)"
-        rf"|(?P<word>(?:{letter})(?:[A-Za-z0-9]++|{letter}|[{marks}{_JOINERS}]"
-        rf"|['’ʼ＇](?={letter}))*+)"
-        rf"|(?P<symbol>[{_SYMBOL}])"
+        rf"(?P<blob>{_BLOB})|(?P<run>{shape.run})|(?P<word>{shape.word})|(?P<symbol>{shape.symbol})"
     )
+
+
+@cache
+def _any_token(*, blobs: bool) -> re.Pattern[str]:
+    """The same tokens as whole matches; without `blobs` for a text that has none."""
+    shape = _shapes()
+    first = f"{_BLOB}|" if blobs else ""
+    plain = r"[A-Za-z0-9]++(?![^\x00-\x7f]|')"
+    return re.compile(f"{first}{plain}|{shape.run}|{shape.word}|{shape.symbol}")
 
 
 def fold(text: str) -> str:
@@ -173,12 +213,6 @@ def _run_tokens(run: str, start: int) -> Iterator[Token]:
         yield Token(start + at[last], start + at[last + 1], (folded[last],), run=True)
 
 
-def _run_terms(run: str) -> list[str]:
-    """The terms of one run, as `_run_tokens` has them."""
-    folded = run if _PLAIN_RUN.fullmatch(run) else _fold_run(run)[0]
-    return [folded[i : i + 2] for i in range(len(folded) - 1)] + ([folded[-1]] if folded else [])
-
-
 def _fold_run(run: str) -> tuple[str, list[int]]:
     """`fold_with_map` of a run, without characters that no term may hold."""
     out: list[str] = []
@@ -200,25 +234,51 @@ def _end(at: list[int] | range, i: int) -> int:
     return at[j]
 
 
+class _Spelled(dict[str, str]):
+    """The main terms of each token that was met, as they are written; `rest` has its other terms.
+
+    A language repeats itself: looking a word up costs a tenth of walking to it in Python.
+    """
+
+    def __init__(self) -> None:
+        self.rest: dict[str, str] = {}
+
+    def __missing__(self, token: str) -> str:
+        plain = _PLAIN_RUN.fullmatch(token)
+        if plain or _RUN_SIGN.match(token):  # not kept: hardly ever does the same one come again
+            folded = token if plain else _fold_run(token)[0]
+            return " ".join((*map(add, folded, folded[1:]), folded[-1:]))
+        if len(token) >= BLOB and _BLOB_ALONE.fullmatch(token):
+            return ""
+        terms, stemmed = _word(token)
+        rest = [*terms[1:], STEM_MARK + stemmed] if stemmed else terms[1:]
+        if rest:
+            self.rest[token] = " ".join(rest)
+        self[token] = terms[0] if terms else ""
+        return self[token]
+
+
+_spelled = _Spelled()
+
+
 def index_text(text: str) -> str:
     """What the full-text table stores for `text`: main terms, a fence, then the other terms."""
-    main: list[str] = []
-    rest: list[str] = []
-    pattern = _ASCII_TOKEN if text.isascii() else _token_pattern()
-    # The same walk as `tokens`, without their places: this is the hot path of indexing.
-    for match in pattern.finditer(text):
-        kind = match.lastgroup
-        if kind == "word":
-            terms, stemmed = _word(match.group())
-            if terms:
-                main.append(terms[0])
-                rest += terms[1:]
-            if stemmed:
-                rest.append(STEM_MARK + stemmed)
-        elif kind == "run":
-            main += _run_terms(match.group())
-        elif kind == "symbol" and (term := _clean(fold(match.group()))):
-            main.append(term)
-    if not rest:
-        return " ".join(main)
-    return f"{' '.join(main)} {FENCE} {' '.join(rest)}"
+    global _spelled
+    if len(_spelled) > MOST_SPELLED:
+        _spelled = _Spelled()
+    spelled = _spelled
+    # The same walk as `tokens`, without their places, and without a step of Python for each: this
+    # is the hot path of indexing.
+    found = _finder(text).findall(text)
+    main = " ".join(filter(None, map(spelled.__getitem__, found)))
+    rest = " ".join(filter(None, map(spelled.rest.get, found)))
+    return f"{main} {FENCE} {rest}" if rest else main
+
+
+def _finder(text: str) -> re.Pattern[str]:
+    """The quickest pattern that finds the tokens of `text` as whole matches."""
+    longest = max(map(len, text.split()), default=0)
+    blobs = longest >= BLOB and _BLOB_ALONE.search(text) is not None
+    if text.isascii():
+        return _ASCII_OR_BLOB if blobs else _ASCII_WORD
+    return _any_token(blobs=blobs)
