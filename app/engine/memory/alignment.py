@@ -10,9 +10,9 @@ exactly one other, or in exactly one link, or blank.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 from rapidfuzz import fuzz
@@ -59,9 +59,10 @@ def _equal(base: Sequence[Block], result: Sequence[Block]) -> list[tuple[int, in
     ids: dict[str, int] = {}
     a = [ids.setdefault(b.text, len(ids)) for b in base]
     b = [ids.setdefault(r.text, len(ids)) for r in result]
+    headings = {ids[block.text] for block in base if block.kind == "heading"}
     found: list[tuple[int, int]] = []
     i = j = 0
-    for p, q in [*_anchors(a, b), (len(a), len(b))]:
+    for p, q in [*_anchors(a, b, headings), (len(a), len(b))]:
         found += _gap(a, b, i, p, j, q)
         if p < len(a):
             found.append((p, q))
@@ -69,33 +70,52 @@ def _equal(base: Sequence[Block], result: Sequence[Block]) -> list[tuple[int, in
     return found
 
 
-def _anchors(a: list[int], b: list[int]) -> list[tuple[int, int]]:
-    """Texts that occur once on each side, in the longest run that keeps their order."""
+def _anchors(a: list[int], b: list[int], headings: set[int]) -> list[tuple[int, int]]:
+    """Texts that occur once on each side, in the heaviest run that keeps their order.
+
+    A heading weighs a little more than a line: of the two, the line has moved.
+    """
     once_a, once_b = Counter(a), Counter(b)
     place = {x: j for j, x in enumerate(b) if once_b[x] == 1}
     pairs = [(i, place[x]) for i, x in enumerate(a) if once_a[x] == 1 and x in place]
-    return rising(pairs)
+    if all(one[1] < other[1] for one, other in pairwise(pairs)):
+        return pairs
+    return _heaviest(pairs, [3 if a[i] in headings else 2 for i, _ in pairs])
 
 
-def rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest subsequence whose second members rise; `pairs` is sorted by the first."""
-    tails: list[int] = []
-    ends: list[int] = []
+def _heaviest(pairs: Sequence[tuple[int, int]], weights: Sequence[int]) -> list[tuple[int, int]]:
+    """The subsequence of the greatest weight whose second members rise.
+
+    `best[t]`, a Fenwick tree over the ranks of the second members, holds the heaviest run that ends
+    at or below a rank, and its last pair.
+    """
+    ranks = {j: rank for rank, j in enumerate(sorted(j for _, j in pairs), 1)}
+    best: list[tuple[int, int]] = [(0, -1)] * (len(pairs) + 1)
     before: list[int] = []
     for k, (_, j) in enumerate(pairs):
-        at = bisect_left(tails, j)
-        before.append(ends[at - 1] if at else -1)
-        if at == len(tails):
-            tails.append(j)
-            ends.append(k)
-        else:
-            tails[at], ends[at] = j, k
+        weight, last = 0, -1
+        at = ranks[j] - 1
+        while at:
+            if best[at][0] > weight:
+                weight, last = best[at]
+            at &= at - 1
+        before.append(last)
+        at = ranks[j]
+        while at < len(best):
+            if best[at][0] < weight + weights[k]:
+                best[at] = (weight + weights[k], k)
+            at += at & -at
+    k = max(best)[1]
     found: list[tuple[int, int]] = []
-    k = ends[-1] if ends else -1
     while k >= 0:
         found.append(pairs[k])
         k = before[k]
     return found[::-1]
+
+
+def rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest subsequence whose second members rise; `pairs` is sorted by the first."""
+    return _heaviest(pairs, [1] * len(pairs))
 
 
 def _gap(a: list[int], b: list[int], i: int, p: int, j: int, q: int) -> list[tuple[int, int]]:
