@@ -10,16 +10,17 @@ to decide about an empty line. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
-from rapidfuzz.distance import Indel
+from rapidfuzz.distance import Indel, Opcode
 
 from app.engine.memory.alignment import Alignment, Link, align, rising
 from app.engine.memory.likeness import CJK
 from app.engine.memory.outline import Block, lines_of, outline
 from app.engine.records import Change, Span
 
+_Edit = tuple[int, int, int, int]  # tokens i to j of one text became k to m of the other
 _TOKEN = re.compile(rf"[{CJK}]|[^\W{CJK}]+|\s+|.", re.DOTALL)
 
 
@@ -75,11 +76,55 @@ def word_marks(before: str, after: str) -> tuple[tuple[Span, ...], tuple[Span, .
         return _whole(before), _whole(after)
     lost: list[tuple[int, int]] = []
     gained: list[tuple[int, int]] = []
-    for code in Indel.opcodes(a, b):
-        if code.tag != "equal":
-            lost.append((code.src_start, code.src_end))
-            gained.append((code.dest_start, code.dest_end))
+    for code in _readable(Indel.opcodes(a, b), a, b):
+        lost.append((code[0], code[1]))
+        gained.append((code[2], code[3]))
     return _spans(a, lost), _spans(b, gained)
+
+
+def _readable(codes: Iterable[Opcode], a: Sequence[str], b: Sequence[str]) -> list[_Edit]:
+    """What differs, as a person would say it: words in a row are one stretch, although the spaces
+    between them are the same, and so is a time of which hours and minutes differ. A stretch that
+    could stand further right ("on 9 |November, then 28 |November") stands there."""
+    edits = [
+        (code.src_start, code.src_end, code.dest_start, code.dest_end)
+        for code in codes
+        if code.tag != "equal"
+    ]
+    touching = _merged(edits, lambda last, edit: last[1] == edit[0])
+    found = _merged(touching, lambda last, edit: _is_thin(a[last[1] : edit[0]], last, edit))
+    ends = [*(edit[0] for edit in found[1:]), len(a)][: len(found)]
+    return [_slid(edit, a, b, end) for edit, end in zip(found, ends, strict=True)]
+
+
+def _merged(edits: Sequence[_Edit], as_one: Callable[[_Edit, _Edit], bool]) -> list[_Edit]:
+    """The edits, each joined with the one before it where that is `as_one`."""
+    found: list[_Edit] = []
+    for edit in edits:
+        if found and as_one(found[-1], edit):
+            edit = (found[-1][0], edit[1], found.pop()[2], edit[3])
+        found.append(edit)
+    return found
+
+
+def _is_thin(between: Sequence[str], last: _Edit, edit: _Edit) -> bool:
+    """Whether the same text between two edits is too little to part them: spaces alone, or one
+    sign within a number or name."""
+    if all(token.isspace() for token in between):
+        return True
+    replaced = all(e[0] < e[1] and e[2] < e[3] for e in (last, edit))
+    return replaced and len(between) == 1 and between[0] in ":.,-/_"
+
+
+def _slid(edit: _Edit, a: Sequence[str], b: Sequence[str], end: int) -> _Edit:
+    """An edit that only adds or only takes away, as far right as the text around it allows."""
+    i, j, k, m = edit
+    while j < end and m < len(b):
+        if (i == j and b[k] == b[m]) or (k == m and a[i] == a[j]):
+            i, j, k, m = i + 1, j + 1, k + 1, m + 1
+        else:
+            break
+    return i, j, k, m
 
 
 def _whole(text: str) -> tuple[Span, ...]:

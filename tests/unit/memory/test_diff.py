@@ -101,6 +101,33 @@ def test_the_key_of_a_bullet_does_not_see_its_mark_or_spacing() -> None:
     assert bullet_key("- Likes tea") != bullet_key("- Likes teas")
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "lost", "gained"),
+    [
+        ("runs at 07:00 daily", "runs at 06:30 daily", ["07:00"], ["06:30"]),
+        (
+            "3 cm high since the storm on 9 November",
+            "3 cm high and is due for a swap in January",
+            ["since the storm on 9 November"],
+            ["and is due for a swap in January"],
+        ),
+        (
+            "high since 9 November",
+            "high since 9 November, recalibrated on 28 November",
+            [],
+            [", recalibrated on 28 November"],
+        ),
+        ("a b, a b", "a b", [", a b"], []),
+    ],
+)
+def test_word_marks_are_stretches_a_person_would_name(
+    before: str, after: str, lost: list[str], gained: list[str]
+) -> None:
+    gone, come = word_marks(before, after)
+    assert [before[s.start : s.end] for s in gone] == lost
+    assert [after[s.start : s.end] for s in come] == gained
+
+
 def test_word_marks_are_words_of_latin_and_characters_of_chinese() -> None:
     before, after = "Likes tea, 数据库迁移", "Likes green tea, 数据备份"
     lost, gained = word_marks(before, after)
