@@ -19,6 +19,7 @@ from app.engine.records import (
     DayInfo,
     DayLog,
     Hit,
+    HitPlace,
     IndexState,
     MemoryView,
     Query,
@@ -32,7 +33,7 @@ from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine
 from app.gui.panes.search.filters import Filter, Known, completions, joined, split
 from app.gui.panes.search.marked import lay_out
-from app.gui.panes.search.model import Found, Head, HitModel, by_layer, shown
+from app.gui.panes.search.model import Head, HitModel, by_layer, shown
 from app.gui.panes.search.page import PageModel, PageView, marks
 from app.gui.panes.search.pane import SearchPane
 from app.gui.panes.search.tabs import Tab, Tabs
@@ -163,7 +164,7 @@ def searched(qloop, until, pane, text: str) -> None:
 
 
 def found(pane) -> list[str]:
-    return [e.hit.layer for e in pane.list.hits.entries() if isinstance(e, Found)]
+    return [e.layer for e in pane.list.hits.entries() if isinstance(e, Hit)]
 
 
 def press(widget: QWidget, key: Qt.Key, qtbot) -> None:
@@ -305,7 +306,7 @@ def test_completions_know_days_sessions_and_tools():
 )
 def test_enter_opens_the_place_with_find_filled_in(qtbot, qloop, until, pane, layer, target):
     searched(qloop, until, pane, "upload")
-    while pane.list.current().hit.layer != layer:
+    while pane.list.current().layer != layer:
         press(pane.field, Qt.Key.Key_Down, qtbot)
     press(pane.field, Qt.Key.Key_Return, qtbot)
     assert pane.went == [target]
@@ -339,7 +340,7 @@ def test_coming_back_finds_the_same_place_in_the_list(qtbot, qloop, until, pane,
     pane.activate()
     settle(qloop, until, pane, lambda: len(ask.asked) > before
            and not pane.tasks.running("search"))  # fmt: skip
-    assert pane.list.current().hit == chosen.hit
+    assert pane.list.current() == chosen
     assert bar.value() == at
 
 
@@ -382,15 +383,20 @@ def test_a_layer_that_found_no_room_is_asked_for_by_itself(qloop, until, pane, a
     assert (sessions.count, sessions.more) == ("399", 394)
 
 
-def test_the_same_line_in_log_and_file_is_one_hit_with_its_places():
-    twice = [
-        hit("memory", "- Vents open at 26", 2, path="MEMORY.md", line=4),
-        hit("daily", "- vents open at 26 ", 2),
-    ]
-    entries = by_layer(twice, {"memory": 1, "daily": 1})
-    only = [e for e in entries if isinstance(e, Found)]
-    assert len(only) == 1
-    assert shown(only[0], {}, NOW).time == "also in daily logs"
+def test_the_same_line_in_log_and_file_is_one_hit_with_its_places(qloop, until, pane, ask):
+    place = HitPlace("daily", "memory/2026-11-28.md", 11)
+    ask.hits = (
+        hit("memory", "- uploads are retried twice", 2, path="MEMORY.md", line=3, places=(place,)),
+    )
+    searched(qloop, until, pane, "upload")
+    assert shown(pane.list.current(), {}, NOW).time == "also in daily logs"
+    settle(qloop, until, pane, lambda: pane.preview.ways)
+    also = pane.preview.ways[-1]
+    assert (also.label, also.text) == ("Also in", "Saturday, 28 November, line 11")
+    link = next(b for b in pane.preview.findChildren(QAbstractButton)
+                if b.accessibleName() == f"{also.label} {also.text}")  # fmt: skip
+    link.click()
+    assert pane.went == [Target("daily", path="memory/2026-11-28.md", line=11, find="upload")]
 
 
 def test_a_hundred_thousand_hits_come_on_demand(qloop, until, pane, ask):
@@ -454,7 +460,7 @@ def test_the_end_of_the_best_says_how_all_are_reached(qtbot, qloop, until, pane,
     settle(qloop, until, pane, lambda: ask.asked[-1].newest_first
            and not pane.tasks.running("search"))  # fmt: skip
     last = pane.list.hits.entries()[-1]
-    assert isinstance(last, Found), "in the order of time there is nothing to add"
+    assert isinstance(last, Hit), "in the order of time there is nothing to add"
 
 
 # ---------------------------------------------------------------------------- nothing found
@@ -591,7 +597,7 @@ def test_marks_stand_right_behind_emoji_and_in_the_middle_of_long_lines():
 
 def test_foreign_text_cannot_reorder_and_its_marks_stay():
     nasty = hit(text="- \u202euploads\n<b>x</b>", start=3)
-    words = shown(Found(nasty), {}, NOW)
+    words = shown(nasty, {}, NOW)
     assert "\u202e" not in words.text
     assert "\n" not in words.text
     start, end = words.spans[0]
@@ -601,11 +607,11 @@ def test_foreign_text_cannot_reorder_and_its_marks_stay():
 def test_terminal_codes_go_and_marks_follow():
     text = "\x1b[32mOK\x1b[0m then \x1b[1;31mupload\x1b[0m refused"
     start = text.index("upload")
-    words = shown(Found(hit("evicted", text, start)), {}, NOW)
+    words = shown(hit("evicted", text, start), {}, NOW)
     assert words.text == "OK then upload refused"
     assert [words.text[a:b] for a, b in words.spans] == ["upload"]
     excerpt = text.replace("\x1b", " ")
-    words = shown(Found(hit("evicted", excerpt, start)), {}, NOW)
+    words = shown(hit("evicted", excerpt, start), {}, NOW)
     assert words.text == "OK then upload refused"
     assert [words.text[a:b] for a, b in words.spans] == ["upload"]
 

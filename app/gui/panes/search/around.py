@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from app.engine.errors import UserError
-from app.engine.records import Hit, TranscriptItem
+from app.engine.records import Hit, HitPlace, TranscriptItem
 from app.gui.look.text import (
     clock,
     moment,
@@ -66,7 +66,7 @@ class Place:
     note: str = ""
 
 
-def target_of(hit: Hit, find: str) -> Target:
+def target_of(hit: Hit | HitPlace, find: str) -> Target:
     """The place that Enter opens, with what to find there."""
     if hit.layer == "daily":
         return Target("daily", path=hit.path, line=hit.line, find=find)
@@ -76,6 +76,15 @@ def target_of(hit: Hit, find: str) -> Target:
         return Target("evicted", path=hit.path, find=find)
     line = hit.line if hit.layer == "memory" else 0
     return Target("memory", line=line, find=find)
+
+
+def needle_of(hit: Hit, words: str) -> str:
+    """What to find in the place: the words as typed if they stand there, else what was matched."""
+    typed = words.strip().strip('"')
+    if typed and typed.casefold() in hit.text.casefold():
+        return typed
+    pieces = [hit.text[s.start : s.end] for s in hit.spans]
+    return max(pieces, key=len, default=typed)
 
 
 async def look(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -> Place:

@@ -36,6 +36,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.engine.records import Hit
 from app.gui.look.icons import paint_icon
 from app.gui.look.text import plural, tr
 from app.gui.look.theme import theme, token
@@ -44,7 +45,6 @@ from app.gui.panes.search.marked import lay_out, paint
 from app.gui.panes.search.model import (
     ENTRY,
     Entry,
-    Found,
     Head,
     HitModel,
     Index,
@@ -77,10 +77,10 @@ class HitDelegate(QStyledItemDelegate):
         """What a row needs; all the same where there are many."""
         if self._view.uniform:
             return self._height(LINES)
-        if not isinstance(entry, Found):
+        if not isinstance(entry, Hit):
             small = QFontMetricsF(font("small", 600)).height()
             return round(small + (14 if row == 0 else 22))
-        return self._height(self._lines(line_of(entry.hit)[0]))
+        return self._height(self._lines(line_of(entry)[0]))
 
     def _height(self, lines: int) -> int:
         return round(self._title().height() + lines * line_step("read", font("body")) + 19)
@@ -104,7 +104,7 @@ class HitDelegate(QStyledItemDelegate):
             box = QRectF(option.rect).adjusted(MARGIN, 0, -MARGIN, -1)  # type: ignore[attr-defined]
             if isinstance(entry, Head):
                 self._paint_head(painter, box, entry, index.row())
-            elif isinstance(entry, Found):
+            elif isinstance(entry, Hit):
                 self._paint_hit(painter, box, entry, option)
             elif isinstance(entry, Tail):
                 self._paint_tail(painter, box, entry, index.row())
@@ -140,7 +140,7 @@ class HitDelegate(QStyledItemDelegate):
         draw_text(painter, line, words, token("accent"), RIGHT)
 
     def _paint_hit(
-        self, painter: QPainter, box: QRectF, found: Found, option: QStyleOptionViewItem
+        self, painter: QPainter, box: QRectF, hit: Hit, option: QStyleOptionViewItem
     ) -> None:
         flags = QStyle.StateFlag
         state = option.state  # type: ignore[attr-defined]
@@ -150,7 +150,7 @@ class HitDelegate(QStyledItemDelegate):
             painter, box, hover=bool(state & flags.State_MouseOver), selected=selected,
             focus=lively, ring=selected and self._view.hasFocus(),
         )  # fmt: skip
-        words = self._view.hits.words(found)
+        words = self._view.hits.words(hit)
         faint = "text_soft" if selected else "text_faint"
         inner = box.adjusted(SIDE, 8, -SIDE, 0)
         metrics = self._title(600 if selected else 500)
@@ -180,7 +180,7 @@ def act_words(entry: Entry | None) -> str:
 
 
 class HitList(QTableView):
-    """Hits to walk and open. `chosen(Found)`, `opened(Found)`, `more_in(layer)`, `rest_wanted()`
+    """Hits to walk and open. `chosen(Hit)`, `opened(Hit)`, `more_in(layer)`, `rest_wanted()`
     for what stands behind the tail, `left()`.
 
     `lively` paints the choice as active while the person types in the field above.
@@ -244,8 +244,8 @@ class HitList(QTableView):
         row = max(self.rowAt(0), 0)
         for at in range(row, min(row + 4, self.hits.rowCount())):
             entry, y = self.hits.entry(at), self.rowViewportPosition(at)
-            if isinstance(entry, Found) and y >= 0:
-                return hit_key(entry.hit), y
+            if isinstance(entry, Hit) and y >= 0:
+                return hit_key(entry), y
         return "", 0
 
     def hold(self, anchor: tuple[str, int]) -> None:
@@ -269,13 +269,13 @@ class HitList(QTableView):
             if header.sectionSize(row) != want:
                 header.resizeSection(row, want)
 
-    def current(self) -> Found | None:
+    def current(self) -> Hit | None:
         entry = self.hits.entry(self.currentIndex().row())
-        return entry if isinstance(entry, Found) and self.currentIndex().isValid() else None
+        return entry if isinstance(entry, Hit) and self.currentIndex().isValid() else None
 
     def choose(self, row: int, *, quiet: bool = False) -> bool:
         """Make the hit of that row current; `quiet` says so to nobody."""
-        if not isinstance(self.hits.entry(row), Found):
+        if not isinstance(self.hits.entry(row), Hit):
             return False
         self._quiet = quiet
         flags = QItemSelectionModel.SelectionFlag
@@ -308,7 +308,7 @@ class HitList(QTableView):
 
     def _on_current(self, now: QModelIndex, before: QModelIndex) -> None:
         entry = self.hits.entry(now.row())
-        if isinstance(entry, Found) and not self._quiet:
+        if isinstance(entry, Hit) and not self._quiet:
             self.chosen.emit(entry)
 
     # ------------------------------------------------------------------ Qt's side
@@ -362,7 +362,7 @@ class HitList(QTableView):
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())
         entry = self.hits.entry(index.row()) if index.isValid() else None
-        if isinstance(entry, Found):
+        if isinstance(entry, Hit):
             self.opened.emit(entry)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:

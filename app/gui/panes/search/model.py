@@ -23,7 +23,7 @@ from PySide6.QtCore import (
     Signal,
 )
 
-from app.engine.records import LAYERS, Hit, Layer
+from app.engine.records import LAYERS, Hit, HitPlace
 from app.gui.look.text import (
     TERMINAL_CODES,
     clock,
@@ -74,14 +74,6 @@ class Head:
     more: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One hit; `also` are the places that hold the same line."""
-
-    hit: Hit
-    also: tuple[Hit, ...] = ()
-
-
 @dataclass(frozen=True)
 class Tail:
     """The end of a list that is not the end of the matches: why, and the act that shows them."""
@@ -90,7 +82,7 @@ class Tail:
     act: str
 
 
-Entry = Head | Found | Tail
+Entry = Head | Hit | Tail
 
 
 @dataclass(frozen=True)
@@ -135,9 +127,8 @@ def _after(at: int, start: int, end: int) -> int:
     return at if at <= start else max(at - (end - start), start)
 
 
-def shown(found: Found, titles: Mapping[str, str], now: datetime, *, by_day: bool = False) -> Shown:
+def shown(hit: Hit, titles: Mapping[str, str], now: datetime, *, by_day: bool = False) -> Shown:
     """A hit in words. `titles` are session titles by id; `by_day`: the day stands in the head."""
-    hit = found.hit
     text, spans = line_of(hit)
     icon = _ICONS.get(hit.layer, "file-text")
     if hit.layer == "sessions" and (hit.tool or hit.role == "tool"):
@@ -145,8 +136,8 @@ def shown(found: Found, titles: Mapping[str, str], now: datetime, *, by_day: boo
     time = ""
     if hit.when and hit.layer != "memory":
         time = clock(hit.when) if by_day or hit.layer == "daily" else moment(hit.when, now)
-    if found.also:
-        places = list(dict.fromkeys(tr(LAYER_WORDS[a.layer]).lower() for a in found.also))
+    if hit.places:
+        places = list(dict.fromkeys(tr(LAYER_WORDS[p.layer]).lower() for p in hit.places))
         also = tr("also in {places}", places=tr(" and ").join(places))
         time = sentence((also, time))
     return Shown(icon, place_words(hit, titles, now), time, text, tuple(spans))
@@ -165,7 +156,7 @@ def line_of(hit: Hit) -> tuple[str, list[tuple[int, int]]]:
     return text, spans
 
 
-def place_words(hit: Hit, titles: Mapping[str, str], now: datetime) -> str:
+def place_words(hit: Hit | HitPlace, titles: Mapping[str, str], now: datetime) -> str:
     """Where a hit is, as its row names it."""
     if hit.layer == "memory":
         return tr("MEMORY.md, line {n}", n=number(hit.line))
@@ -174,6 +165,8 @@ def place_words(hit: Hit, titles: Mapping[str, str], now: datetime) -> str:
     if hit.layer == "daily":
         return tr("{day}, line {n}", day=day_of(hit.path, now), n=number(hit.line))
     title = title_of(titles, hit.session_id)
+    if not isinstance(hit, Hit):
+        return title
     if hit.layer == "evicted":
         tool = plain_line(hit.tool) or tr("Result put aside")
         return sentence((tool, title, tr("line {n}", n=number(hit.line))))
@@ -212,36 +205,16 @@ def day_of(path: str, now: datetime) -> str:
 # ---------------------------------------------------------------------------- groups
 
 
-def folded(hits: Sequence[Hit]) -> list[Found]:
-    """The same line in log, file and history is one hit with its places."""
-    out: list[Found] = []
-    first: dict[str, int] = {}
-    for hit in hits:
-        if hit.layer in ("memory", "daily", "history"):
-            same = " ".join(hit.text.casefold().strip(" -*+").split())
-            at = first.get(same)
-            if at is not None:
-                kept = out[at]
-                out[at] = Found(kept.hit, (*kept.also, hit))
-                continue
-            first[same] = len(out)
-        out.append(Found(hit))
-    return out
-
-
 def by_layer(hits: Sequence[Hit], counts: Mapping[str, int], most: int = IN_ALL) -> list[Entry]:
     """Groups in the fixed order of layers, `most` hits of each; 0 shows all."""
-    ordered = sorted(hits, key=lambda h: LAYERS.index(h.layer))
-    groups: dict[Layer, list[Found]] = {layer: [] for layer in LAYERS}
-    for found in folded(ordered) if most else [Found(hit) for hit in ordered]:
-        groups[found.hit.layer].append(found)
     out: list[Entry] = []
-    for layer, found in groups.items():
-        total = counts.get(layer, len(found))
+    for layer in LAYERS:
+        found = [hit for hit in hits if hit.layer == layer]
         if not found:
             continue
+        total = counts.get(layer, len(found))
         kept = found[:most] if most else found
-        aside = sum(1 for f in kept for a in f.also if a.layer == layer)
+        aside = sum(1 for hit in kept for place in hit.places if place.layer == layer)
         more = max(total - len(kept) - aside, 0)
         out.append(Head(layer, tr(LAYER_WORDS[layer]), number(total), more if most else 0))
         out += kept
@@ -258,7 +231,7 @@ def by_day(hits: Sequence[Hit], now: datetime, last: str = "") -> list[Entry]:
         if key != last:
             out.append(Head(key, day(of, today) if of else tr("Without a time")))
             last = key
-        out.append(Found(hit))
+        out.append(hit)
     return out
 
 
@@ -313,17 +286,17 @@ class HitModel(QAbstractListModel):
 
     def first(self) -> int:
         """The row of the first hit; -1 when there is none."""
-        return next((i for i, e in enumerate(self._entries) if isinstance(e, Found)), -1)
+        return next((i for i, e in enumerate(self._entries) if isinstance(e, Hit)), -1)
 
     def row_of(self, key: str) -> int:
         """The row of the hit with that `hit_key`; -1 when it is not there."""
         return next(
             (i for i, e in enumerate(self._entries)
-             if isinstance(e, Found) and hit_key(e.hit) == key), -1,
+             if isinstance(e, Hit) and hit_key(e) == key), -1,
         )  # fmt: skip
 
-    def words(self, found: Found) -> Shown:
-        return shown(found, self._titles, self._now, by_day=self._by_day)
+    def words(self, hit: Hit) -> Shown:
+        return shown(hit, self._titles, self._now, by_day=self._by_day)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._entries)
@@ -338,7 +311,7 @@ class HitModel(QAbstractListModel):
             self.more_wanted.emit()
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        if not isinstance(self.entry(index.row()), Found):
+        if not isinstance(self.entry(index.row()), Hit):
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 

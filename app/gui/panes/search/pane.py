@@ -14,9 +14,8 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.engine.events import Changed
-from app.engine.records import Hit
 from app.gui.look.text import tr
-from app.gui.panes.search.around import target_of
+from app.gui.panes.search.around import needle_of, target_of
 from app.gui.panes.search.asking import (
     FIRST,
     Answer,
@@ -290,9 +289,9 @@ class SearchPane(Pane):
 
     def open_hit(self) -> None:
         """Open the place of the chosen hit with find filled in."""
-        found = self.list.current()
-        if found is not None:
-            self._leave_for(target_of(found.hit, _needle(found.hit, self.field.text())))
+        hit = self.list.current()
+        if hit is not None:
+            self._leave_for(target_of(hit, needle_of(hit, self.field.text())))
 
     def _leave_for(self, target: Target) -> None:
         self._remembered.used(self._asked.text)
@@ -320,15 +319,15 @@ class SearchPane(Pane):
 
     def similar(self) -> None:
         """Search in plain words for what the chosen hit says."""
-        found = self.list.current()
-        if found is not None:
+        hit = self.list.current()
+        if hit is not None:
             self.set_mode("natural")
-            self.field.set_query(flat(found.hit.text).strip(" -*…")[:200])
+            self.field.set_query(flat(hit.text).strip(" -*…")[:200])
 
     def copy_hit(self) -> None:
-        found = self.list.current()
-        if found is not None:
-            QGuiApplication.clipboard().setText(found.hit.text)
+        hit = self.list.current()
+        if hit is not None:
+            QGuiApplication.clipboard().setText(hit.text)
 
     # ------------------------------------------------------------------ saved, meaning, ways out
 
@@ -381,12 +380,3 @@ class SearchPane(Pane):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.parts.set_narrow(self.width() < NARROW)
-
-
-def _needle(hit: Hit, words: str) -> str:
-    """What to find in the place: the words as typed if they stand there, else what was matched."""
-    typed = words.strip().strip('"')
-    if typed and typed.casefold() in hit.text.casefold():
-        return typed
-    pieces = [hit.text[s.start : s.end] for s in hit.spans]
-    return max(pieces, key=len, default=typed)

@@ -10,14 +10,14 @@ import asyncio
 from collections import Counter
 from dataclasses import replace
 
+from app.engine.records import Hit
 from app.gui.bridge import Tasks
 from app.gui.look.text import number, tr
-from app.gui.panes.search.around import Way, look, target_of
+from app.gui.panes.search.around import Way, look, needle_of, target_of
 from app.gui.panes.search.asking import Answer, following, foot_words
 from app.gui.panes.search.layout import SearchParts
 from app.gui.panes.search.model import (
     Entry,
-    Found,
     Head,
     Tail,
     by_day,
@@ -45,7 +45,7 @@ class Results:
         """Show an answer with hits; `keep` the choice and scroll position where they still are."""
         hits_list, asked = self._parts.list, found.asked
         chosen = hits_list.current()
-        key = hit_key(chosen.hit) if keep and chosen is not None else ""
+        key = hit_key(chosen) if keep and chosen is not None else ""
         anchor = hits_list.anchor()
         self.answer = found
         self._known = {hit_key(hit) for hit in found.hits}
@@ -100,7 +100,7 @@ class Results:
         model = self._parts.list.hits
         last = next((e.key for e in reversed(model.entries()) if isinstance(e, Head)), "")
         by_days = found.asked.grouping == "day"
-        entries = by_day(fresh, self._desk.now(), last) if by_days else [Found(h) for h in fresh]
+        entries = by_day(fresh, self._desk.now(), last) if by_days else fresh
         model.add([*entries, *_tail(found)], more=found.more)
         self._parts.list.settle()
 
@@ -108,27 +108,28 @@ class Results:
 
     def show_preview(self) -> None:
         """Show the place of the chosen hit."""
-        found = self._parts.list.current()
-        if found is None:
+        hit = self._parts.list.current()
+        if hit is None:
             self._parts.preview.clear()
             return
-        self._tasks.latest("preview", self._load(found))
+        self._tasks.latest("preview", self._load(hit))
 
-    async def _load(self, found: Found) -> None:
+    async def _load(self, hit: Hit) -> None:
         await asyncio.sleep(WALKING)
         now = self._desk.now()
-        place = await look(self._desk.engine.ask, found.hit, self.titles, now)
-        also = tuple(
-            Way(tr("Also in"), "copy", place_words(hit, self.titles, now), target_of(hit, ""))
-            for hit in found.also
-        )
-        place = replace(place, ways=(*place.ways, *also[:3]))
+        place = await look(self._desk.engine.ask, hit, self.titles, now)
         typed = self._parts.field.text().strip()
-        self._parts.preview.show_place(place, typed, self._wanted(found, typed))
+        find = needle_of(hit, typed)
+        also = tuple(
+            Way(tr("Also in"), "copy", place_words(one, self.titles, now), target_of(one, find))
+            for one in hit.places[:3]
+        )
+        place = replace(place, ways=(*place.ways, *also))
+        self._parts.preview.show_place(place, typed, self._wanted(hit, typed))
 
-    def _wanted(self, found: Found, typed: str) -> list[str]:
+    def _wanted(self, hit: Hit, typed: str) -> list[str]:
         """What to mark in the place: what the engine marked in the hits, and the words typed."""
-        pieces = [found.hit.text[s.start : s.end] for s in found.hit.spans]
+        pieces = [hit.text[s.start : s.end] for s in hit.spans]
         if self.answer is None:
             return pieces
         marked = Counter(
