@@ -14,7 +14,7 @@ from typing import Any
 
 from app.engine.agent.tools import Tool, ToolFailed, number_argument, text_argument, tool
 from app.engine.errors import PathRefused, Unreadable
-from app.engine.workspace.confine import inside
+from app.engine.workspace.confine import inside, same_file
 from app.engine.workspace.documents import rewrite
 from app.engine.workspace.files import make_folder, read_text
 from app.engine.workspace.layout import Layout
@@ -151,8 +151,7 @@ class FileTools:
     def _writable(self, path: str) -> Path:
         target = self._resolve(path)
         memory = self.root / "MEMORY.md"
-        same = target == memory or (target.exists() and memory.exists() and target.samefile(memory))
-        if same or target.resolve() == memory.resolve():
+        if same_file(target, memory):
             raise ToolFailed("MEMORY.md has a writer of its own; memory_save adds to it.")
         if (self.root / "memory") in (target, *target.parents):
             raise ToolFailed("Daily logs only grow at their end; memory_save adds to them.")

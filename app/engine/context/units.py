@@ -73,11 +73,6 @@ def open_calls(context: Sequence[Message]) -> tuple[str, ...]:
     return tuple(call for where, call in waiting if where == last)
 
 
-def is_boundary(context: Sequence[Message]) -> bool:
-    """Whether a unit has just ended: after a user message, a plain answer, or the last result."""
-    return bool(context) and context[-1].role != "system" and not open_calls(context)
-
-
 def choose_cut(context: Sequence[Message], keep: Keep, count: Count, *, whole: bool = False) -> int:
     """Index of the first message that stays; 0 when nothing is to be cut.
 

@@ -40,18 +40,6 @@ def resolve_window(known: KnownWindows) -> Window:
     return Window(DEFAULT_LOCAL if known.local else DEFAULT_CLOUD, "default")
 
 
-def learned_window(known: int, *, from_error: int = 0, cut_at: int = 0) -> int:
-    """What is learned after an overflow (the window it named) or a suspected cut (tokens read).
-
-    A cut only ever shrinks what was known; an error names the window itself.
-    """
-    if from_error > 0:
-        return from_error
-    if cut_at > 0:
-        return min(known, cut_at) if known > 0 else cut_at
-    return known
-
-
 class Thresholds(Struct, frozen=True):
     """Tokens at which a context is compacted, and what then stays.
 

@@ -113,13 +113,6 @@ class EmbeddedModel:
         if inner is not None:
             await inner.close()
 
-    async def unload(self) -> None:
-        """Give the memory back; the next request loads the model again."""
-        inner, self._inner = self._inner, None
-        await asyncio.to_thread(self._child.end)
-        if inner is not None:
-            await inner.close()
-
     async def _ready(self) -> OpenAIEndpoint:
         async with self._starting:
             if self._inner is not None and self._child.alive:

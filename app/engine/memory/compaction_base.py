@@ -26,7 +26,7 @@ from app.engine.context.compactor import (
 from app.engine.context.pace import Pace
 from app.engine.context.summaries import SummaryAnswer, SummaryRequest
 from app.engine.context.tokens import Counter
-from app.engine.context.window import KnownWindows, learned_window, resolve_window, thresholds
+from app.engine.context.window import KnownWindows, resolve_window, thresholds
 from app.engine.errors import (
     ContextOverflow,
     UserError,
@@ -143,7 +143,7 @@ class CompactionBase(BaseMemory):
 
     def note_overflow(self, error: ContextOverflow) -> None:
         """Learn the window that an overflow named; it is used from now on."""
-        self._learned = learned_window(self._learned, from_error=error.window or 0)
+        self._learned = error.window or self._learned
 
     async def _look_at_window(self) -> None:
         endpoint = self._endpoint("chat")

@@ -150,10 +150,6 @@ class MemoryFlushManager:
                 log.warning("the flush before a compaction took too long; it goes on by itself")
         return job
 
-    def on_overflow(self, session_id: str, upto: str = "") -> JobInfo | None:
-        """Ask for a flush because a request did not fit; never gated."""
-        return self.request(session_id, "overflow", upto)
-
     def request(self, session_id: str, trigger: str, upto: str = "") -> JobInfo | None:
         """Queue a flush whatever the gate says; None when memory is off or the queue is full.
 

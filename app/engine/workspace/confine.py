@@ -52,14 +52,6 @@ def readable(root: Path, text_path: str, *, areas: Sequence[str] = ()) -> Path:
     return path
 
 
-def writable(root: Path, text_path: str, *, areas: Sequence[str] = ()) -> Path:
-    """As `inside`, and there is nothing there, or a regular file. Links are written through."""
-    path = inside(root, text_path, areas=areas)
-    if path.exists() and not path.is_file():
-        raise PathRefused("That path is not a regular file.", "Name a file.")
-    return path
-
-
 def same_file(one: Path, other: Path) -> bool:
     """Whether both names are one file: equal, a link, or a hard link (cases B25, B84)."""
     try:

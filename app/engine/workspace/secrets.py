@@ -18,7 +18,6 @@ _KEY_BLOCK = re.compile(
     r"(?:\s*(?:[A-Za-z0-9+/=\\]{16,}|[A-Z][A-Za-z-]{2,20}: [^\n]{1,200}))*"
     r"\s*(?:[A-Za-z0-9+/=\\]{0,80}\s*-----END (?P=pem)-----|[A-Za-z0-9+/=\\]{0,80}\s*\Z)?"
 )
-_BLOCK_END = re.compile(r"-----END [^-\n]{0,60}-----")
 _FORMS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ("private key", ("-----BEGIN ",), _KEY_BLOCK),
     ("API key", ("sk-",), re.compile(_EDGE + r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")),
@@ -96,43 +95,3 @@ def mask(text: str) -> Masked:
 
         text = form.sub(put, text)
     return Masked(text, tuple(kinds))
-
-
-class StreamMask:
-    """Masks a text that arrives in pieces; a secret split over pieces is still found.
-
-    `feed` returns what can be shown already; the rest of the last line, and an open key block, is
-    held back until more comes or `end` is called.
-    """
-
-    def __init__(self) -> None:
-        self._held = ""
-        self.kinds: list[str] = []
-
-    def feed(self, piece: str) -> str:
-        """Add a piece; the masked text that is certain by now."""
-        self._held += piece
-        cut = self._certain()
-        ready, self._held = self._held[:cut], self._held[cut:]
-        return self._mask(ready)
-
-    def end(self) -> str:
-        """Whatever is still held, masked."""
-        ready, self._held = self._held, ""
-        return self._mask(ready)
-
-    def _certain(self) -> int:
-        """How many characters no later piece can turn into part of a secret."""
-        block = self._held.rfind("-----BEGIN ")
-        closed = _BLOCK_END.search(self._held, block) if block >= 0 else None
-        if block >= 0 and closed is None:
-            return block
-        # Secrets hold no white space: everything before the last gap is settled.
-        gap = max(self._held.rfind(" "), self._held.rfind("\n"))
-        bearer = re.search(r"(?i)\b(?:bearer *|-----BEGIN?)\Z", self._held[: gap + 1])
-        return bearer.start() if bearer else max(gap + 1, closed.end() if closed else 0)
-
-    def _mask(self, text: str) -> str:
-        masked = mask(text)
-        self.kinds += masked.kinds
-        return masked.text

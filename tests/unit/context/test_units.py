@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.context.units import Keep, choose_cut, is_boundary, open_calls, safe_cut, units
+from app.engine.context.units import Keep, choose_cut, open_calls, safe_cut, units
 from app.engine.records import Message, ToolCall
 
 
@@ -74,7 +74,6 @@ def test_parallel_calls_stay_together_at_every_cut() -> None:
 def test_an_open_call_stays_in_the_tail() -> None:
     context = [user("u1"), answer("a1", "c1", "c2"), result("t1", "c1")]
     assert open_calls(context) == ("c2",)
-    assert not is_boundary(context)
     assert choose_cut(context, Keep(messages=0), ten, whole=True) == 1
     assert safe_cut(context, 3) == 1
 

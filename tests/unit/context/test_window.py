@@ -15,7 +15,6 @@ from app.engine.context.window import (
     KnownWindows,
     eviction_for,
     injection_budget,
-    learned_window,
     resolve_window,
     thresholds,
 )
@@ -70,13 +69,6 @@ def test_the_small_preset_keeps_a_quarter_without_a_minimum() -> None:
     found = thresholds(PRESETS["local_small"], Window(4_096))
     assert found.trigger == int(4_096 * 0.6) - 512
     assert found.keep.tokens == 896
-
-
-def test_what_is_learned() -> None:
-    assert learned_window(8_192, from_error=4_096) == 4_096
-    assert learned_window(8_192, cut_at=2_050) == 2_050
-    assert learned_window(1_000, cut_at=2_050) == 1_000
-    assert learned_window(8_192) == 8_192
 
 
 def test_the_injected_block_takes_a_quarter_of_the_window_at_most() -> None:

@@ -235,7 +235,7 @@ def test_a_flush_never_replaces_the_days_file(tmp_path: Path, site: str):
         asked = {
             "end of call": lambda: h.flush.after_call("s-1"),
             "by hand": lambda: _now(h.flush.request("s-1", "asked for")),
-            "overflow": lambda: _now(h.flush.on_overflow("s-1")),
+            "overflow": lambda: _now(h.flush.request("s-1", "after an overflow")),
             "compaction": lambda: h.flush.before_compaction("s-1"),
             "close": lambda: _now(h.flush.request("s-1", "session closed")),
         }[site]
@@ -522,7 +522,7 @@ def test_a_custom_prompt_is_used_at_every_site(tmp_path: Path):
             if ask:
                 await ask("s-1")
             else:
-                h.flush.on_overflow("s-1")
+                h.flush.request("s-1", "after an overflow")
             await h.jobs.drain(5)
         assert [r.system for r in h.model.requests] == ["MY OWN PROMPT"] * 3
 
@@ -661,8 +661,8 @@ def test_three_compactions_are_three_full_flushes(tmp_path: Path):
                 big,
             ):
                 session.add(message)
-            ask = h.flush.on_overflow if n == 1 else h.flush.request
-            assert (ask("s-1") if n == 1 else ask("s-1", "before compaction")) is not None
+            site = "after an overflow" if n == 1 else "before compaction"
+            assert h.flush.request("s-1", site) is not None
             session.commit_compaction(  # the context is cut at once, before the job has run
                 summary=f"summary {n}",
                 message=Message(f"sum-{n}", "user", f"summary {n}", origin="summary"),
@@ -693,7 +693,7 @@ def test_memory_switched_off_writes_nothing_and_spends_nothing(tmp_path: Path):
         session = h.session(*turn(1), *turn(2))
         assert await h.flush.before_compaction("s-1", wait=True) is None
         assert await h.flush.after_call("s-1") is None
-        assert h.flush.on_overflow("s-1") is None
+        assert h.flush.request("s-1", "after an overflow") is None
         assert session.commit_compaction(
             summary="s",
             message=Message("sum", "user", "s", origin="summary"),
