@@ -30,6 +30,7 @@ from app.engine.records import (
     Due,
     EvictedInfo,
     Finding,
+    IndexState,
     JobInfo,
     Loss,
     MemoryView,
@@ -261,6 +262,10 @@ class Questions:
     async def search(self, query: Query) -> SearchResult:
         """Hits over all layers. A newer search interrupts an older one (`CancelledError`)."""
         return await self._rooms.index.search(query, supersede=True)
+
+    async def index(self) -> IndexState:
+        """What the index is doing now; cheap enough to ask while it is built."""
+        return self._rooms.index.state
 
     async def search_meaning(self, text: str) -> str:
         """What `text` searches for, as a sentence: its words, phrases and filters."""
