@@ -30,13 +30,14 @@ def resolved(diff: Difference, decisions: Iterable[Decision]) -> str:
 def _written(
     diff: Difference, slot: Slot, taken: Mapping[int, Decision], written: set[int]
 ) -> Sequence[str]:
-    decision = taken.get(slot.n)
+    decision = taken.get(slot.n) if slot.n else None
     if decision is None:
         return diff.base[slice(*slot.old)]
-    text = decision.text
-    if text is None or slot.rider or slot.n == 0:
+    text, change = decision.text, diff.changes[slot.n - 1]
+    blanks_alone = not change.before and not change.after
+    if text is None or (slot.rider and not blanks_alone):
         return diff.result[slice(*slot.new)]
-    if slot.n in written or (slot.new[0] == slot.new[1] and diff.changes[slot.n - 1].after):
+    if slot.n in written or (slot.new[0] == slot.new[1] and change.after):
         return ()  # the person's own words stand once, where the change would have put its first
     written.add(slot.n)
     return lines_of(text) if text else ()
@@ -72,21 +73,18 @@ def carried(
 ) -> tuple[Decision, ...]:
     """Decisions on the changes of an earlier difference, on those that are the same in a new one.
 
-    A decision on what has become a conflict, or another one, is not carried: nobody has seen it.
+    Of a line that was changed meanwhile `before` is another one: a decision on it is not carried,
+    for nobody has seen the conflict yet.
     """
-    places: dict[object, deque[int]] = defaultdict(deque)
+    places: dict[tuple[tuple[str, ...], tuple[str, ...]], deque[int]] = defaultdict(deque)
     for change in after:
-        places[_about(change)].append(change.n)
+        places[change.before, change.after].append(change.n)
     wanted = {d.n: d for d in decisions}
     kept: list[Decision] = []
     for change in before:
-        decision, waiting = wanted.get(change.n), places.get(_about(change))
+        waiting = places.get((change.before, change.after))
         if waiting:  # of changes that are alike each takes its own place
             n = waiting.popleft()
-            if decision is not None:
-                kept.append(msgspec.structs.replace(decision, n=n))
+            if change.n in wanted:
+                kept.append(msgspec.structs.replace(wanted[change.n], n=n))
     return tuple(kept)
-
-
-def _about(change: Change) -> object:
-    return change.before, change.after, change.conflict and change.old

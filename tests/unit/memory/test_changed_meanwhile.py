@@ -78,6 +78,15 @@ def test_a_decided_conflict_stays_decided_until_its_line_changes_again(tmp_path:
     assert desk.review.show(run).decisions == ()
 
 
+def test_of_lines_that_are_alike_each_keeps_its_own_decision(tmp_path: Path) -> None:
+    base = "# Memory\n\n- same line\n- tea\n- same line\n- cake\n"
+    desk, run = proposed(tmp_path, "# Memory\n\n- tea\n- cake\n", base)
+    assert [c.before for c in desk.review.show(run).changes] == [("- same line",)] * 2
+    desk.review.keep(run, [Decision(1, "reject"), Decision(2, "accept")])
+    edit(desk, "- cake", "- cake\n- by hand")
+    assert desk.review.show(run).decisions == (Decision(1, "reject"), Decision(2, "accept"))
+
+
 def test_a_conflict_outlives_the_apply_of_the_rest(tmp_path: Path) -> None:
     desk, run = proposed(tmp_path)
     edit(desk, OFFICE, OFFICE_HAND)

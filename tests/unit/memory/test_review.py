@@ -45,64 +45,6 @@ def test_accepting_all_gives_the_candidate_and_rejecting_all_the_base(base: str,
     assert bool(found) == (base != new)
 
 
-@st.composite
-def _two_versions(draw: st.DrawFn) -> tuple[str, str]:
-    """Texts whose every line is unlike any other, so that one can tell whose a line is."""
-    names = draw(st.lists(st.sampled_from(range(40)), unique=True, max_size=16))
-    base = [f"- fact number {k} about place{k}" for k in names]
-    new = list(base)
-    for step, k in enumerate(draw(st.lists(st.integers(0, 60), max_size=10))):
-        at = k % (len(new) + 1)
-        match k % 4:
-            case 0:
-                new.insert(at, f"- fresh{step} item{step} text{k}")
-            case 1 if at < len(new):
-                new.pop(at)
-            case 2 if at < len(new):
-                new[at] = f"{new[at]} changed{step}"
-            case _ if at < len(new):
-                new.append(new.pop(at))
-    return "\n".join(base), "\n".join(new)
-
-
-@settings(max_examples=300, deadline=None)
-@given(_two_versions(), st.integers(0, 2**16))
-def test_a_mixture_holds_what_was_accepted_and_nothing_that_was_rejected(
-    texts: tuple[str, str], bits: int
-) -> None:
-    base, new = texts
-    found = changes(base, new)
-    decided = [Decision(c.n, "accept" if bits >> c.n % 16 & 1 else "reject") for c in found]
-    lines = resolve(base, new, decided).split("\n")
-    untouched = set(base.split("\n")) - {line for c in found for line in c.before} - {""}
-    assert untouched <= set(lines)
-    for change, decision in zip(found, decided, strict=True):
-        kept, gone = change.after, change.before
-        if decision.verdict == "reject":
-            kept, gone = gone, kept
-        assert set(kept) <= set(lines)
-        assert not (set(gone) - set(kept)) & set(lines)
-
-
-@settings(max_examples=300, deadline=None)
-@given(_two_versions(), st.lists(st.integers(0, 15), max_size=3))
-def test_a_hand_edit_survives_the_merge_of_a_proposal(
-    texts: tuple[str, str], places: list[int]
-) -> None:
-    base, new = texts
-    now = base.split("\n")
-    for k, place in enumerate(places):
-        now.insert(place % (len(now) + 1), f"- by hand {k} zebra{k}")
-    hand = "\n".join(now)
-    found = on(hand, base, new)
-    everything = resolved(found, accept_all(found.changes)).split("\n")
-    for k in range(len(places)):
-        assert f"- by hand {k} zebra{k}" in everything
-    assert not any(c.conflict for c in found.changes), "they only add lines"
-    assert set(new.split("\n")) <= set(everything)
-    assert resolved(found, []) == hand
-
-
 def test_the_words_of_a_person_take_the_place_of_a_change() -> None:
     base, new = "# M\n- likes tea\n- b\n", "# M\n- likes green tea\n- b\n"
     text = resolve(base, new, [Decision(1, "accept", text="- likes white tea")])
