@@ -19,6 +19,7 @@ from app.engine.interop.motus import Imported
 from app.engine.jobs import Runner
 from app.engine.llm.roles import EndpointSettings, RoleSettings
 from app.engine.memory.base import BaseMemory
+from app.engine.memory.gathering import open_again
 from app.engine.memory.losses import bring_back
 from app.engine.policy_file import write_policy
 from app.engine.records import Applied, CompactionReport, Decision, TurnResult
@@ -164,6 +165,26 @@ class Commands:
     async def consolidate(self, *, initiator: object | None = None) -> str:
         """Queue a consolidation; the job's id."""
         return self._enqueue("consolidate", self._rooms.run_consolidation, {"manual": True})
+
+    async def consolidate_again(
+        self, proposal_id: str, model: str, *, initiator: object | None = None
+    ) -> str:
+        """Queue the run behind a proposal once more with another model; the job's id.
+
+        `model` is a name as the settings take one, or "extractive". The same file and sections make
+        a second proposal whose `again_of` is the first; no policy applies it, and applying one of
+        the two withdraws the other. Raises `ConfigError`, `ProposalNotFound`, `ProposalClosed`.
+        """
+        rooms = self._rooms
+        rooms.upkeep.named(model)
+        await self._write(lambda: open_again(rooms.proposals.load(proposal_id)))
+        payload: dict[str, object] = {"again_of": proposal_id, "model": model}
+        return self._enqueue("consolidate", rooms.run_consolidation, payload)
+
+    async def forget_refusal(self, key: str, *, initiator: object | None = None) -> None:
+        """Take a claim off the list of refused ones (`ask.refused`): it may be proposed again."""
+        await self._write(lambda: self._rooms.refused.remove(key))
+        self._rooms.bus.changed("proposals", initiator=initiator)
 
     async def keep_decisions(self, proposal_id: str, decisions: Sequence[Decision]) -> None:
         """Store decisions that are not applied yet; the proposal is `in_review` from then on."""

@@ -29,6 +29,7 @@ from app.engine.config_form import (
     share,
     text_or_none,
     two_plain_counts,
+    words,
     yes_no,
 )
 from app.engine.errors import ConfigError
@@ -237,6 +238,9 @@ class MemoryConfig(Config):
         "Who picks the facts: the model, or rules without a model.",
         choices=("llm", "extractive"),
     )  # fmt: skip
+    never_remember: tuple[str, ...] = setting(
+        (), words, "Topics that are never written down: words or phrases.", listed=True
+    )
     loss_limit: float = setting(0.25, share, "The share of lines a proposal may drop unremarked.")
     source_min_overlap: float = setting(
         0.4, share, "How much of an added line must be in its sources."
@@ -294,7 +298,7 @@ class InjectionConfig(Config):
         "tokens",
     )
     additional_context_files: tuple[str, ...] = setting(
-        (), paths, "More files to show.", paths=True
+        (), paths, "More files to show.", listed=True
     )
     recall: bool = setting(False, yes_no, "Put lines found by search before the question.")
     recall_limit: int = setting(6, at_least(0), "How many such lines at most.")

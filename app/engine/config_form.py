@@ -89,6 +89,10 @@ def paths(value: Any) -> str:
     return "" if good else "must be a list of paths"
 
 
+def words(value: Any) -> str:
+    return "must be a list of words or phrases" if paths(value) else ""
+
+
 def holds(placeholder: str) -> Check:
     return lambda v: (
         ""
@@ -176,7 +180,7 @@ class Config:
         field = next(f for f in dataclasses.fields(cls) if f.name == name)
         if field.metadata.get("freeze") and isinstance(value, str | list | set | tuple):
             value = frozenset([value] if isinstance(value, str) else cast("list[Any]", value))
-        if field.metadata.get("paths") and isinstance(value, list):
+        if field.metadata.get("listed") and isinstance(value, list):
             value = tuple(cast("list[Any]", value))
         check: Check | None = field.metadata.get("check")
         problem = check(value) if check else ""

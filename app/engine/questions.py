@@ -16,11 +16,15 @@ from app.engine.config import EngineConfig
 from app.engine.doctor import examine
 from app.engine.errors import ConfigError, SessionNotFound, Unreadable
 from app.engine.llm.roles import BUILTIN
+from app.engine.memory.acceptance import acceptance
 from app.engine.memory.diff import changes, word_marks
+from app.engine.memory.gathering import answer_of
 from app.engine.memory.losses import losses
 from app.engine.memory.provenance import explain
+from app.engine.memory.quality import remarks
 from app.engine.memory.retention import RetentionItem
 from app.engine.records import (
+    Acceptance,
     Change,
     CompactionReport,
     ContextView,
@@ -42,6 +46,8 @@ from app.engine.records import (
     ProposalInfo,
     Provenance,
     Query,
+    Refused,
+    Remark,
     SearchResult,
     SessionInfo,
     Span,
@@ -227,6 +233,27 @@ class Questions:
     async def proposal(self, proposal_id: str) -> Proposal:
         """One proposal with its checks, changes and the decisions kept so far."""
         return await asyncio.to_thread(self._rooms.review.show, proposal_id)
+
+    async def compare_proposals(self, one: str, other: str) -> list[Change]:
+        """Typed changes from what the first proposal's curator answered to the second's answer."""
+        load = self._rooms.proposals.load
+        return await asyncio.to_thread(
+            lambda: list(changes(answer_of(load(one)), answer_of(load(other))))
+        )
+
+    async def acceptance(self) -> list[Acceptance]:
+        """What people decided, per model, curator and prompt; those decided most first."""
+        return await asyncio.to_thread(lambda: acceptance(self._rooms.proposals.all()))
+
+    async def refused(self) -> list[Refused]:
+        """Claims a person refused, newest first; `do.forget_refusal` takes one off the list."""
+        return await asyncio.to_thread(lambda: self._rooms.refused.all()[::-1])
+
+    async def memory_quality(self) -> list[Remark]:
+        """Lines of MEMORY.md that repeat another, are out of date, or may contradict another."""
+        rooms = self._rooms
+        today = rooms.clock().date()
+        return await asyncio.to_thread(lambda: remarks(rooms.writer.read().text, today))
 
     async def preview(self, proposal_id: str, decisions: Sequence[Decision]) -> Preview:
         """What applying these decisions would write now."""

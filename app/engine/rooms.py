@@ -263,8 +263,7 @@ class Rooms:
     ) -> Saved:
         """Keep a fact, index what was written, and say so."""
         wish = Wish(content, by_person, self.clock(), session_id, entry_id)
-        policy = self.config.memory.policy
-        saved = await asyncio.to_thread(lambda: self.saver.save(wish, policy=policy))
+        saved = await asyncio.to_thread(self.saver.save, wish, self.config.memory)
         await self.index.update(saved.path)
         await self.index.update("MEMORY.md")
         self.bus.changed("daily", "memory", "versions", "proposals", ids=(saved.path,))

@@ -16,6 +16,7 @@ from app.engine.jobs import JobContext, Skipped
 from app.engine.llm.endpoint import Endpoint
 from app.engine.llm.roles import Endpoints
 from app.engine.memory.consolidation import MemoryConsolidator
+from app.engine.memory.curation import EXTRACTIVE
 from app.engine.memory.curators import ExtractiveCurator, FlushCurator, LlmCurator
 from app.engine.memory.journal import RunLog
 from app.engine.search.index import MemoryIndex
@@ -71,18 +72,27 @@ class Upkeep:
             return None
         return endpoint if endpoint.fit_for_memory else None
 
+    def named(self, model: str) -> Endpoint | None:
+        """The model a person named for one run, fit or not; None for the curator without one.
+
+        Raises `ConfigError` for a name that means nothing.
+        """
+        return None if model == EXTRACTIVE else self._endpoints.role("memory", model)
+
     # ------------------------------------------------------------------ the runners of jobs
 
     async def consolidate(self, consolidator: MemoryConsolidator, job: JobContext) -> str:
         """Run one consolidation; what came of it, in a sentence. Raises `UserError`, `Skipped`."""
         memory = self._config().memory
         consolidator.config = memory
-        self._endpoints.role(
-            "memory", memory.model
-        )  # a name that means nothing is told, not hidden
-        consolidator.endpoint = self._fit_model()
-        manual = bool(job.payload.get("manual"))
-        outcome = await consolidator.consolidate(self._clock(), manual=manual)
+        if first := str(job.payload.get("again_of") or ""):
+            model = self.named(str(job.payload.get("model") or ""))
+            outcome = await consolidator.again(first, model, self._clock())
+        else:
+            self._endpoints.role("memory", memory.model)  # a name that means nothing is told
+            consolidator.endpoint = self._fit_model()
+            manual = bool(job.payload.get("manual"))
+            outcome = await consolidator.consolidate(self._clock(), manual=manual)
         job.target = outcome.run  # also of a failed run: its model calls are kept under it
         match outcome.state:
             case "proposed":

@@ -153,7 +153,7 @@ OVERRIDES: dict[type[Config], dict[str, Any]] = {
         "consolidation_max_tokens": 10, "consolidation_min_gap": timedelta(minutes=1),
         "daily_file_retention_days": "never", "session_retention_days": 3,
         "flush_trigger": FlushTrigger.never(), "policy": "review", "curator": "extractive",
-        "loss_limit": 0.1, "source_min_overlap": 0.9,
+        "loss_limit": 0.1, "source_min_overlap": 0.9, "never_remember": ("salary",),
     },
     ToolResultEvictionConfig: {
         "max_result_chars": 10, "preview_chars": 1, "eviction_path": "/tmp/x",

@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import structs
 
 from app.engine.errors import BaseChanged, UserError
+from app.engine.memory.acceptance import tallied
 from app.engine.memory.outline import normal
 from app.engine.memory.proposals import (
     OPEN,
@@ -311,6 +312,7 @@ class Review:
             stored,
             state="in_review",
             decisions=(),
+            tally=tallied(stored),
             result_sha256="",
             counts=counted(rest.diff.changes),
             **_texts(rest),

@@ -1,8 +1,9 @@
 """What must hold before a proposal may be applied.
 
 Pure: texts in, one `Check` with a sentence for each row of the specification's table (section 10),
-in the order of the table. A failed check never deletes anything; it keeps a policy from applying
-the proposal unseen and tells the person what to look at.
+in the order of the table, and one for the topics that are never to be remembered. A failed check
+never deletes anything; it keeps a policy from applying the proposal unseen and tells the person
+what to look at.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from app.engine.memory import likeness
 from app.engine.memory.alignment import align
 from app.engine.memory.answers import SENTENCES, Judged
 from app.engine.memory.outline import Block, bullets, lines_of, normal
+from app.engine.memory.topics import Topics
 from app.engine.records import Change, Check
 
 
@@ -25,8 +27,9 @@ class Candidate(Struct, frozen=True):
     """A candidate with all that its checks look at.
 
     `approved` is the last text a person said yes to (the base when nobody ever did); `inputs` are
-    the handed-over sections' texts; `pinned` whole lines; `limit` in characters; `eroded` facts of
-    earlier batches of the run that a later one left out.
+    the handed-over sections' texts; `pinned` whole lines; `never` topics that are not to be
+    remembered; `limit` in characters; `eroded` facts of earlier batches of the run that a later one
+    left out.
     """
 
     judged: Judged
@@ -34,6 +37,7 @@ class Candidate(Struct, frozen=True):
     approved: str
     inputs: tuple[str, ...]
     pinned: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
     limit: int = 16_000
     eroded: tuple[str, ...] = ()
     loss_limit: float = 0.25
@@ -55,6 +59,7 @@ def run_checks(candidate: Candidate, found: Sequence[Change]) -> tuple[Check, ..
         _instruction_like(found),
         _language_changed(candidate),
         _specifics_lost(found),
+        *_never_remember(candidate, found),
     )
 
 
@@ -221,6 +226,21 @@ def _instruction_like(found: Sequence[Change]) -> Check:
     return Check("instruction_like", True, "No new line orders the agent about.")
 
 
+def _never_remember(candidate: Candidate, found: Sequence[Change]) -> tuple[Check, ...]:
+    """Asked only where a person has put a topic on the list."""
+    topics = Topics(candidate.never)
+    if not topics:
+        return ()
+    for change in found:
+        had = {topics.of(line) for line in change.before}
+        for line in change.after:
+            topic = topics.of(line)
+            if topic and topic not in had:
+                said = f"A line is about “{topic}”, which is never to be remembered: {_short(line)}"
+                return (Check("never_remember", False, said),)
+    return (Check("never_remember", True, "No new line is about a topic to be left out."),)
+
+
 # ---------------------------------------------------------------------------- language
 
 _WORDS_OF = {
@@ -285,11 +305,16 @@ def specifics_gone(change: Change) -> tuple[str, ...]:
 
 
 def turned_around(change: Change) -> bool:
-    """Whether a “not” came into or went out of a line that otherwise stayed."""
-    if change.kind != "reworded":
-        return False
-    before, after = "\n".join(change.before), "\n".join(change.after)
-    return likeness.negations(before) % 2 != likeness.negations(after) % 2
+    """Whether a “not” came into or went out of a line that otherwise stayed.
+
+    In one line for one, an odd number of them counts; where lines were merged or parted, whether
+    there is any.
+    """
+    before = likeness.negations("\n".join(change.before))
+    after = likeness.negations("\n".join(change.after))
+    if change.kind == "reworded":
+        return before % 2 != after % 2
+    return change.kind in ("merged", "split") and bool(before) != bool(after)
 
 
 def _specifics_lost(found: Sequence[Change]) -> Check:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 from uuid import uuid4
 
@@ -39,18 +39,17 @@ from app.engine.memory.curation import (
 )
 from app.engine.memory.curators import extractive_consolidation
 from app.engine.memory.diff import difference
-from app.engine.memory.outline import bullet_key, bullets
+from app.engine.memory.gathering import free, inputs_of, pause, same_again
 from app.engine.memory.policy import approved, held_back
-from app.engine.memory.proposals import Input, Stored, counted
+from app.engine.memory.proposals import Stored, counted
 from app.engine.memory.provenance import Entries, Matcher
-from app.engine.memory.review import resolved
-from app.engine.records import Change, Decision, ModelCall
+from app.engine.memory.refusals import without_refused
+from app.engine.memory.topics import Topics
+from app.engine.records import Change, ModelCall
 from app.engine.workspace.layout import Layout
 from app.engine.workspace.memory_file import MemoryFile, MemoryWriter
 from app.engine.workspace.secrets import mask
 from app.engine.workspace.sections import SectionStates, WaitingSection, read_watermark
-
-LONGEST_PAUSE = timedelta(hours=24)
 
 State = Literal["nothing", "pausing", "failed", "unchanged", "proposed", "applied"]
 
@@ -117,26 +116,46 @@ class MemoryConsolidator:
 
         Never raises for what a model or a disk does (`failed` says it); cancellation passes.
         """
+        return await self._told(lambda: self._gather(now, manual), self._fit_endpoint)
+
+    async def again(self, proposal_id: str, endpoint: Endpoint | None, now: datetime) -> Outcome:
+        """The run behind a proposal once more, by another model (None: without one).
+
+        The same file and the same sections make a second proposal beside the first. A person chose
+        the model, so its fitness is not asked for; and no policy ever applies what it says.
+        """
+        return await self._told(lambda: self._gather_again(proposal_id, now), lambda: endpoint)
+
+    async def _told(
+        self, gather: Callable[[], Task | Outcome], endpoint: Callable[[], Endpoint | None]
+    ) -> Outcome:
         async with self._lock:
             try:
-                outcome = await self._run(now, manual=manual)
+                outcome = await self._run(gather, endpoint)
             except UserError as error:
                 outcome = Outcome("failed", reason=str(error), remedy=error.remedy)
         self._say(outcome)
         return outcome
 
-    async def _run(self, now: datetime, *, manual: bool) -> Outcome:
-        task = await asyncio.to_thread(self._gather, now, manual)
+    async def _run(
+        self, gather: Callable[[], Task | Outcome], endpoint: Callable[[], Endpoint | None]
+    ) -> Outcome:
+        task = await asyncio.to_thread(gather)
         if isinstance(task, Outcome):
             return task
         said = _REBUILT if task.rebuild else ""
         self._bus.publish(Activity("consolidation", "started", job_id=task.run, reason=said))
-        made = await self._curate(task)
+        made = await self._curate(task, endpoint())
         return await asyncio.to_thread(self._conclude, task, made)
 
-    async def _curate(self, task: Task) -> Made:
+    def _fit_endpoint(self) -> Endpoint | None:
+        """The model that may be trusted with memory, if the settings want one."""
         endpoint = self.endpoint
-        if self.config.curator == EXTRACTIVE or endpoint is None or not endpoint.fit_for_memory:
+        fit = endpoint is not None and endpoint.fit_for_memory
+        return endpoint if fit and self.config.curator != EXTRACTIVE else None
+
+    async def _curate(self, task: Task, endpoint: Endpoint | None) -> Made:
+        if endpoint is None:
             return await asyncio.to_thread(without_model, task, self.extract)
         return await Asking(task, endpoint, self.config, self._count, self._record).run()
 
@@ -152,36 +171,43 @@ class MemoryConsolidator:
         else:
             sections = self._states.waiting()
         known = self._store.all()
-        sections, why = _free(sections, known, file)
+        sections, why = free(sections, known, file)
         if not sections:
             return Outcome("nothing", reason=why)
-        if not manual and (until := self._pause(known, now)) is not None:
-            return Outcome("pausing", reason=f"The last try failed; the next is after {until}.")
+        until = None if manual else pause(known, self.config.consolidation_min_gap, now)
+        if until is not None:
+            said = f"The last try failed; the next is after {until.isoformat(timespec='minutes')}."
+            return Outcome("pausing", reason=said)
+        return self._task(now, file, sections, rebuild)
+
+    def _gather_again(self, proposal_id: str, now: datetime) -> Task:
+        stored = self._store.load(proposal_id)
+        file, sections = same_again(stored, self._states.known())
+        return self._task(now, file, sections, stored.rebuild, again_of=stored.id)
+
+    def _task(
+        self,
+        now: datetime,
+        file: MemoryFile,
+        sections: Sequence[WaitingSection],
+        rebuild: bool,
+        again_of: str = "",
+    ) -> Task:
+        never = Topics(self.config.never_remember)
+        shown = never.hidden(sections)
         return Task(
             run=self._new_run(),
             start=now,
             file=file,
-            sections=tuple(sections),
-            parts=tuple(parts_of(sections)),
+            sections=tuple(shown),
+            parts=tuple(parts_of(shown)),
             rebuild=rebuild,
             pins=self._writer.pins(),
             refused=tuple(claim.text for claim in self._review.refused.all()),
+            never=never.words,
             watermark=read_watermark(self._layout).instant,
+            again_of=again_of,
         )
-
-    def _pause(self, known: Sequence[Stored], now: datetime) -> str | None:
-        """When the next automatic try may be, if that is later than `now`."""
-        failures: list[Stored] = []
-        for stored in known:
-            if not (stored.state == "failed" or _refusal(stored)):
-                break
-            failures.append(stored)
-        if not failures:
-            return None
-        wait = self.config.consolidation_min_gap * 2 ** min(len(failures) - 1, 20)
-        last = failures[0].when
-        until = last + min(wait, LONGEST_PAUSE)
-        return until.isoformat(timespec="minutes") if last <= now < until else None
 
     # ------------------------------------------------------------------ what came of it
 
@@ -191,19 +217,41 @@ class MemoryConsolidator:
         unfit = judged.problem in FATAL or judged.nothing
         if made.error or unfit or not made.done or not text.strip():
             return self._failed(task, made)
-        text = self._without_refused(task, text)
+        matcher = Matcher(made.done, self._entries)
+        text, back = without_refused(
+            task.file.text,
+            text,
+            self._review.refused.all(),
+            lambda fact: (origin.section for origin in matcher.origins(fact)),
+        )
         if text.strip() == task.file.text.strip():
-            inputs = _inputs(made.done)
-            self._review.settle_unchanged(task.run, inputs, task.file.text, when=task.start)
-            said = "The file holds all that was worth keeping already."
-            return Outcome("unchanged", task.run, said, rebuild=task.rebuild)
+            return self._unchanged(task, made)
         found = difference(task.file.text, text).changes
-        stored = self._proposal(task, made, text, found)
-        self._supersede(stored)
+        stored = self._proposal(task, made, text, found, matcher, back)
+        if not stored.again_of:
+            self._supersede(stored)
         self._store.add(stored)
         return self._by_policy(stored, found)
 
-    def _proposal(self, task: Task, made: Made, text: str, found: tuple[Change, ...]) -> Stored:
+    def _unchanged(self, task: Task, made: Made) -> Outcome:
+        """Nothing to decide. The sections of a run made again stay with the first proposal."""
+        said = "The file holds all that was worth keeping already."
+        if task.again_of:
+            said = f"{made.model} would keep the file as it was."
+        else:
+            inputs = inputs_of(made.done)
+            self._review.settle_unchanged(task.run, inputs, task.file.text, when=task.start)
+        return Outcome("unchanged", task.run, said, rebuild=task.rebuild)
+
+    def _proposal(
+        self,
+        task: Task,
+        made: Made,
+        text: str,
+        found: tuple[Change, ...],
+        matcher: Matcher,
+        back: int,
+    ) -> Stored:
         done = {found.key for found in made.done}
         candidate = checks.Candidate(
             judged=msgspec.structs.replace(made.judged, text=text),
@@ -211,6 +259,7 @@ class MemoryConsolidator:
             approved=approved(self._writer.history) or task.file.text,
             inputs=tuple(part.text for part in task.parts if part.source.key in done),
             pinned=task.pins,
+            never=task.never,
             eroded=made.eroded,
             limit=self.config.consolidation_max_tokens * CHARACTERS_PER_TOKEN,
             loss_limit=self.config.loss_limit,
@@ -226,31 +275,15 @@ class MemoryConsolidator:
             base_sha256=task.file.sha256,
             candidate=text,
             raw=made.raw,
-            inputs=_inputs(made.done),
+            inputs=inputs_of(made.done),
             checks=checks.run_checks(candidate, found),
             prompt_hash=made.prompt_hash,
             rebuild=task.rebuild,
-            note=_note(task, made),
-            origins=provenance.of_changes(found, Matcher(made.done, self._entries)),
+            note=_note(task, made, back),
+            origins=provenance.of_changes(found, matcher),
             counts=counted(found),
+            again_of=task.again_of,
         )
-
-    def _without_refused(self, task: Task, text: str) -> str:
-        """Claims that were refused and come back are taken out again, by code."""
-        refused = {bullet_key(claim) for claim in task.refused}
-        if not refused:
-            return text
-        diff = difference(task.file.text, text)
-        back = {
-            c.n
-            for c in diff.changes
-            if c.kind == "added"
-            and (facts := bullets("\n".join(c.after)))
-            and all(bullet_key(b.text) in refused for b in facts)
-        }
-        if not back:
-            return text
-        return resolved(diff, [Decision(c.n, "accept") for c in diff.changes if c.n not in back])
 
     def _supersede(self, new: Stored) -> None:
         """A new run takes the place of proposals that nobody has opened and that it covers."""
@@ -273,11 +306,12 @@ class MemoryConsolidator:
             base_sha256=task.file.sha256,
             candidate=task.file.text,
             raw=made.raw,
-            inputs=_inputs(task.sections),
+            inputs=inputs_of(task.sections),
             checks=checks.answer_checks(shape.judged) if made.raw else (),
             prompt_hash=made.prompt_hash,
             rebuild=task.rebuild,
             error=reason,
+            again_of=task.again_of,
         )
         self._store.add(stored)
         remedy = made.remedy or "It is tried again later; the raw answer is kept."
@@ -323,45 +357,13 @@ class MemoryConsolidator:
 _REBUILT = "MEMORY.md was missing or blank, so it is rebuilt from all daily logs."
 
 
-def _free(
-    sections: Sequence[WaitingSection], known: Sequence[Stored], file: MemoryFile
-) -> tuple[list[WaitingSection], str]:
-    """The sections to work on, or why there are none.
-
-    What lies in a review somebody has begun stays there. When all the rest is in a proposal for
-    the same file that nobody has opened yet, asking again would give the same.
-    """
-    opened = {i.key for p in known if p.state == "in_review" for i in p.inputs}
-    free = [found for found in sections if found.key not in opened]
-    if not free:
-        said = "All of it is in a proposal that waits for review."
-        return [], said if sections else "There is nothing new in the daily logs."
-    same = {
-        i.key
-        for p in known
-        if p.state == "proposed" and p.base_sha256 == file.sha256 and not _refusal(p)
-        for i in p.inputs
-    }
-    if all(found.key in same for found in free):
-        return [], "All of it is in a proposal that waits for review."
-    return free, ""
-
-
-def _refusal(stored: Stored) -> bool:
-    return any(c.name == "refusal" and not c.ok for c in stored.checks)
-
-
-def _inputs(sections: Sequence[WaitingSection]) -> tuple[Input, ...]:
-    return tuple(
-        Input(found.path, found.key.file, found.key.ordinal, found.key.hash) for found in sections
-    )
-
-
-def _note(task: Task, made: Made) -> str:
+def _note(task: Task, made: Made, back: int) -> str:
+    """What a reviewer should know; `back` counts refused claims that came back."""
     lost = len(made.eroded)
     said = (
         _REBUILT if task.rebuild else "",
         made.note,
         f"Later batches left out {lost} lines of earlier ones: {made.eroded[0]}" if lost else "",
+        f"Refused before and left out again: {back}." if back else "",
     )
     return " ".join(part for part in said if part)

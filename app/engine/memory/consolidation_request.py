@@ -23,7 +23,9 @@ PROMPT = "prompts/consolidation.md"
 CHARACTERS_PER_TOKEN = 4
 MAX_REFUSED = 60
 HEADING = 24  # tokens of a section's heading in the message
-_TAGS = re.compile(r"<(/?)(current_file|daily_logs|refused_claims|pinned_lines)\b", re.IGNORECASE)
+_TAGS = re.compile(
+    r"<(/?)(current_file|daily_logs|refused_claims|pinned_lines|never_remember)\b", re.IGNORECASE
+)
 
 Count = Callable[[str], int]
 
@@ -60,6 +62,7 @@ def message(
     watermark: datetime = EPOCH,
     pinned: Sequence[str] = (),
     refused: Sequence[str] = (),
+    never: Sequence[str] = (),
 ) -> str:
     """The user message: the file or an empty mark, the sections, what to keep and to leave."""
     blocks: list[str] = []
@@ -77,6 +80,9 @@ def message(
     if refused:
         lines = "\n".join(_safe(line) for line in list(refused)[-MAX_REFUSED:])
         blocks.append(f"<refused_claims>\n{lines}\n</refused_claims>")
+    if never:
+        lines = "\n".join(_safe(topic) for topic in never)
+        blocks.append(f"<never_remember>\n{lines}\n</never_remember>")
     return "\n\n".join(blocks)
 
 

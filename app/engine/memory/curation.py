@@ -39,7 +39,11 @@ Record = Callable[[ModelCall], None]
 
 
 class Task(Struct, frozen=True):
-    """What one run works on. `parts` are the sections that have something to show."""
+    """What one run works on. `parts` are the sections that have something to show.
+
+    `never` are topics that are not to be remembered; `again_of` names the proposal whose run this
+    one repeats with another model.
+    """
 
     run: str
     start: datetime
@@ -49,7 +53,9 @@ class Task(Struct, frozen=True):
     rebuild: bool
     pins: tuple[str, ...]
     refused: tuple[str, ...]
+    never: tuple[str, ...]
     watermark: datetime
+    again_of: str = ""
 
 
 class Made(Struct, frozen=True):
@@ -123,6 +129,7 @@ class Asking:
             watermark=task.watermark,
             pinned=task.pins,
             refused=task.refused,
+            never=task.never,
         )
         request = Request(messages=(user(text),), system=self._system)
         began = time.monotonic()

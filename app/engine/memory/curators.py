@@ -24,15 +24,14 @@ from app.engine.errors import ModelError
 from app.engine.llm.endpoint import Endpoint, complete
 from app.engine.memory.answers import SENTINEL, Judged, judge
 from app.engine.memory.flush_request import Batch, References, build, fitted
-from app.engine.memory.likeness import specifics
 from app.engine.memory.outline import bullets, normal
+from app.engine.memory.sameness import Known
 from app.engine.memory.sentences import facts
 from app.engine.records import Message, ModelCall, Usage
 from app.engine.workspace.daily_log import day_of, section_text, source_text
 from app.engine.workspace.sections import WaitingSection
 
 ANSWER_TOKENS = 2_048
-ALIKE = 93  # per cent of letters in common, in order
 NO_BUDGET = 1_000_000_000
 _HEURISTIC = Heuristic().text
 
@@ -182,7 +181,7 @@ def extractive_consolidation(current: str, sections: Sequence[WaitingSection]) -
     Nothing that is there is changed or moved. A day's heading (`## 2026-11-30`) is made when it is
     missing, before the block of saved lines; bullets join a heading that exists.
     """
-    known = _Known(block.text for block in bullets(current))
+    known = Known(block.text for block in bullets(current))
     added: dict[str, list[str]] = {}
     for found in sections:
         for line in _lines(found):
@@ -192,53 +191,6 @@ def extractive_consolidation(current: str, sections: Sequence[WaitingSection]) -
     for day in sorted(added):
         text = _under_heading(text, day, added[day])
     return text
-
-
-class _Known:
-    """Lines that are there already, and whether another one says the same as one of them.
-
-    The same but for a few letters counts as the same, unless a number, a name, a date or a "not"
-    differs: then it is another fact.
-    """
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._keys: list[str] = []
-        self._lines: list[str] = []
-        self._exact: set[str] = set()
-        for line in lines:
-            self._put(line, normal(line))
-
-    def add(self, line: str) -> bool:
-        """Take a line in; False when it is blank or said already."""
-        key = normal(line)
-        if not key or key in self._exact or self._alike(line, key):
-            return False
-        self._put(line, key)
-        return True
-
-    def _put(self, line: str, key: str) -> None:
-        self._exact.add(key)
-        self._keys.append(key)
-        self._lines.append(line)
-
-    def _alike(self, line: str, key: str) -> bool:
-        from rapidfuzz import fuzz, process
-
-        near = process.extract(key, self._keys, scorer=fuzz.ratio, score_cutoff=ALIKE, limit=5)
-        if not near:
-            return False
-        own, without = specifics(line), _negations(key)
-        return any(
-            without == _negations(other) and own == specifics(self._lines[at])
-            for other, _, at in near
-        )
-
-
-_NEGATIONS = ("not", "no", "never", "n't", "without", "不", "没", "无", "别")
-
-
-def _negations(text: str) -> int:
-    return sum(text.count(word) for word in _NEGATIONS)
 
 
 def _lines(found: WaitingSection) -> Iterable[str]:

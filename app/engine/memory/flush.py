@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from app.engine.config import MemoryConfig
 from app.engine.errors import ContextOverflow, ModelError, Unreadable, UserError
@@ -31,16 +31,16 @@ from app.engine.memory.flush_request import (
     origin_of,
     remembered,
 )
+from app.engine.memory.flushed import Flushed, left_out, note_of
 from app.engine.memory.gate import Gate
 from app.engine.memory.outline import bullets
+from app.engine.memory.topics import Topics
 from app.engine.records import DailySection, JobInfo
-from app.engine.session.entries import Flush
 from app.engine.session.session import Session
 from app.engine.session.unflushed import Unflushed
 from app.engine.workspace.daily_log import append_section, read_day, source_text
 from app.engine.workspace.files import read_text
 from app.engine.workspace.layout import Layout
-from app.engine.workspace.secrets import mask
 from app.resources import read_resource
 
 log = logging.getLogger(__name__)
@@ -59,16 +59,6 @@ class SessionAccess(Protocol):
     async def do(self, work: Callable[[Session], T]) -> T: ...
 
     async def write(self, work: Callable[[Session], T]) -> T: ...
-
-
-class Flushed(Struct, frozen=True):
-    """What a flush did. `path` is the daily log written, "" when there was nothing to keep."""
-
-    session_id: str
-    bullets: int = 0
-    path: str = ""
-    masked: tuple[str, ...] = ()
-    batches: int = 0
 
 
 class MemoryFlushManager:
@@ -175,9 +165,7 @@ class MemoryFlushManager:
         job.target = done.path
         if not done.batches:
             raise Skipped("Nothing was said since the last flush.")
-        if not done.path:
-            return "Nothing was worth keeping."
-        return f"{done.bullets} {'line' if done.bullets == 1 else 'lines'} in {done.path}"
+        return done.said
 
     async def flush(
         self, session_id: str, *, job: JobContext | None = None, upto: str = ""
@@ -203,8 +191,11 @@ class MemoryFlushManager:
                 self._say("failed", session_id, run, f"Something went wrong inside: {error}")
                 raise
             self._pauses.pop(session_id, None)
-            detail = {"path": done.path, "bullets": done.bullets, "masked": list(done.masked)}
-            self._say("finished", session_id, run, detail=detail)
+            detail = {
+                "path": done.path, "bullets": done.bullets, "masked": list(done.masked),
+                "left_out": done.left_out,
+            }  # fmt: skip
+            self._say("finished", session_id, run, left_out(done.left_out), detail=detail)
         if done.path and self._after is not None:
             await self._after()
         return done
@@ -235,16 +226,26 @@ class MemoryFlushManager:
                     raise
                 # What was flushed is noted in the log already: the rest again, in smaller batches.
                 rest = await self._flush(session_id, run, job, upto, share / 2)
-                return _joined(done, rest)
+                return done.joined(rest)
+            judged, dropped = self._allowed(judged)
             first = found.first if number == 1 else batch.first
             last = found.last if number == len(pieces) else batch.last
             section = await self._write(session_id, run, judged, batch, first, last)
+            done = structs.replace(done, left_out=done.left_out + dropped)
             if last:
                 count = len(bullets(judged.text)) if section is not None else 0
-                await access.write(_note(first, last, section, run, self._layout, count))
+                note = note_of(first, last, section, run, self._layout, count, dropped)
+                await access.write(note)
             if section is not None:
-                done = _added(done, section, self._path(), judged)
+                done = done.added(self._path(), judged)
         return done
+
+    def _allowed(self, judged: Judged) -> tuple[Judged, int]:
+        """The answer without lines about topics never to be remembered, and how many those were."""
+        text, dropped = Topics(self._config().never_remember).without(judged.text)
+        if not dropped:
+            return judged, 0
+        return structs.replace(judged, text=text, nothing=judged.nothing or not text), dropped
 
     async def _fresh(self, access: SessionAccess, session_id: str, run: str) -> Unflushed | None:
         """What no flush has seen. A section that was written just before the program went away,
@@ -257,7 +258,7 @@ class MemoryFlushManager:
             return found
         count = len(bullets("\n".join(line.text for line in section.lines)))
         first, last = section.first_entry, section.last_entry
-        await access.write(_note(first, last, section, section.run or run, self._layout, count))
+        await access.write(note_of(first, last, section, section.run or run, self._layout, count))
         return await access.do(Session.unflushed)
 
     def _unnoted(self, session_id: str, first: str) -> DailySection | None:
@@ -315,6 +316,7 @@ class MemoryFlushManager:
             log=_shown(self._layout, self._layout.relative(daily)),
             log_path=self._layout.relative(daily),
             today=today,
+            never=self._config().never_remember,
         )
 
     # ------------------------------------------------------------------ saying
@@ -347,34 +349,6 @@ def _until(found: Unflushed | None, upto: str) -> Unflushed | None:
         if upto and upto in (message.id, last_entry(message)) and at + 1 < len(messages):
             return Unflushed(messages[: at + 1], found.first, upto)
     return structs.replace(found, messages=messages) if messages else None
-
-
-def _note(
-    first: str, last: str, section: DailySection | None, run: str, layout: Layout, count: int
-) -> Callable[[Session], object]:
-    path = layout.relative(layout.daily(section.when.date())) if section and section.when else ""
-    reason = "" if section is not None else "Nothing was worth keeping."
-    entry = Flush(from_=first, to=last, path=path, run=run, bullets=count, reason=reason)
-    return lambda session: session.append(entry)
-
-
-def _added(done: Flushed, section: DailySection, path: str, judged: Judged) -> Flushed:
-    return structs.replace(
-        done,
-        bullets=done.bullets + len(bullets(judged.text)),
-        path=path,
-        masked=(*done.masked, *mask(judged.text).kinds),
-    )
-
-
-def _joined(done: Flushed, rest: Flushed) -> Flushed:
-    return structs.replace(
-        done,
-        bullets=done.bullets + rest.bullets,
-        path=rest.path or done.path,
-        masked=(*done.masked, *rest.masked),
-        batches=done.batches + rest.batches,
-    )
 
 
 def _shown(layout: Layout, path: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from app.engine.llm.endpoint import Request, user
 from app.engine.memory.likeness import contained, words
@@ -25,12 +25,16 @@ NOT_FLUSHED = frozenset({"summary", "continuation", "session_context", "recall",
 
 
 class References(Struct, frozen=True):
-    """What the model is shown beside the conversation. Texts are without our comments."""
+    """What the model is shown beside the conversation. Texts are without our comments.
+
+    `never` are topics that are not to be remembered.
+    """
 
     curated: str
     log: str
     log_path: str
     today: date
+    never: tuple[str, ...] = ()
 
 
 class Batch(Struct, frozen=True):
@@ -146,6 +150,9 @@ def build(prompt: str, references: References, conversation: str) -> Request:
             + "\n\n"
             + references.log.strip()
         )
+    if references.never:
+        topics = "\n".join(f"- {topic}" for topic in references.never)
+        parts.append("## Topics never to be remembered: leave out all about them\n\n" + topics)
     parts.append("## The conversation\n\n" + conversation)
     return Request(messages=(user("\n\n".join(parts), id="flush"),), system=prompt)
 
@@ -154,7 +161,7 @@ def fitted(references: References, limit: int, size_of: Size = len) -> Reference
     """The references within `limit` by `size_of`: of MEMORY.md its head, of the log its tail."""
     log = _shortened(references.log, limit // 2, size_of, tail=True)
     curated = _shortened(references.curated, limit - size_of(log), size_of, tail=False)
-    return References(curated, log, references.log_path, references.today)
+    return structs.replace(references, curated=curated, log=log)
 
 
 def _shortened(text: str, limit: int, size_of: Size, *, tail: bool) -> str:

@@ -70,7 +70,10 @@ def specifics(text: str) -> frozenset[str]:
 
 
 _NOT = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot)\b|n['’]t\b|[不没無无未别]",
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot"
+    r"|nicht|nie|niemals|nichts|niemand|kein(?:e[mnrs]?)?|ohne|pas|jamais|aucune?|sans"
+    r"|nunca|jamás|sin|não|sem|non|senza)\b"
+    r"|n['’]t\b|[不没無无未别]|ない|ません|[않없]",
     re.IGNORECASE,
 )
 
@@ -78,3 +81,8 @@ _NOT = re.compile(
 def negations(text: str) -> int:
     """How often a text says no. A fact and its opposite mostly differ in this alone."""
     return len(_NOT.findall(text))
+
+
+def affirmed(text: str) -> str:
+    """A text without the words that say no: what a fact and its opposite have in common."""
+    return _NOT.sub(" ", text)

@@ -15,10 +15,11 @@ import msgspec
 from msgspec import Struct
 
 from app.engine.errors import StorageError, Unreadable, UserError
-from app.engine.memory.outline import bullet_key, bullets, normal
+from app.engine.memory.outline import bullets, normal
 from app.engine.memory.provenance import Origin
-from app.engine.records import Change, Check, Decision, ProposalInfo, ProposalState
-from app.engine.workspace.files import append_durable, read_bytes, write_atomic
+from app.engine.memory.refusals import claim_key
+from app.engine.records import Change, Check, Decision, ProposalInfo, ProposalState, Refused
+from app.engine.workspace.files import append_durable, lock, read_bytes, write_atomic
 from app.engine.workspace.layout import Layout
 from app.engine.workspace.sections import SectionKey
 
@@ -214,48 +215,52 @@ def _words(state: ProposalState) -> str:
 # ---------------------------------------------------------------------------- refused claims
 
 
-class Refused(Struct, frozen=True, omit_defaults=True):
-    """A claim a person refused: never proposed again, and told to the next prompt."""
-
-    key: str
-    text: str
-    run: str
-    when: datetime
-    sources: tuple[str, ...] = ()
-    v: int = 1
-
-
 class RefusedClaims:
     """`refused.jsonl` of one workspace. Synchronous."""
 
     def __init__(self, layout: Layout) -> None:
         self._path = layout.refused
+        self._lock = layout.lock_file("refused")
 
     def all(self) -> list[Refused]:
         """What was refused, oldest first, each claim once."""
         found: dict[str, Refused] = {}
         for line in (read_bytes(self._path) or b"").split(b"\n"):
-            if not line.strip():
-                continue
-            try:
-                claim = msgspec.json.decode(line, type=Refused)
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                continue
-            found[claim.key] = claim
+            if (claim := _claim(line)) is not None:
+                found[claim.key] = claim
         return list(found.values())
 
     def add(
         self, lines: Iterable[str], *, run: str, when: datetime, sources: Iterable[str] = ()
     ) -> None:
         """Remember the facts in `lines` as refused. Those already there are not added twice."""
-        known = {claim.key for claim in self.all()}
         places = tuple(sources)
-        data = b""
-        for block in bullets("\n".join(lines)):
-            key = bullet_key(block.text)
-            if key in known or not normal(block.text):
-                continue
-            known.add(key)
-            data += msgspec.json.encode(Refused(key, block.text.strip(), run, when, places)) + b"\n"
-        if data:
-            append_durable(self._path, data)
+        with lock(self._lock):
+            known = {claim.key for claim in self.all()}
+            data = b""
+            for block in bullets("\n".join(lines)):
+                key = claim_key(block.text)
+                if key in known or not normal(block.text):
+                    continue
+                known.add(key)
+                claim = Refused(key, block.text.strip(), run, when, places)
+                data += msgspec.json.encode(claim) + b"\n"
+            if data:
+                append_durable(self._path, data)
+
+    def remove(self, key: str) -> None:
+        """Take a claim off the list: it may be proposed again. Lines not understood stay."""
+        with lock(self._lock):
+            lines = (read_bytes(self._path) or b"").splitlines(keepends=True)
+            kept = [line for line in lines if (one := _claim(line)) is None or one.key != key]
+            if len(kept) < len(lines):
+                write_atomic(self._path, b"".join(kept))
+
+
+def _claim(line: bytes) -> Refused | None:
+    """A line of the file; None for one that is blank or not understood."""
+    try:
+        claim = msgspec.json.decode(line, type=Refused)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return msgspec.structs.replace(claim, key=claim_key(claim.text))

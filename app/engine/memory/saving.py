@@ -14,6 +14,8 @@ from uuid import uuid4
 
 from msgspec import Struct
 
+from app.engine.config import MemoryConfig
+from app.engine.errors import UserError
 from app.engine.memory import checks, provenance
 from app.engine.memory.answers import Judged
 from app.engine.memory.diff import difference
@@ -21,6 +23,7 @@ from app.engine.memory.outline import bullet_key, bullets
 from app.engine.memory.policy import approved
 from app.engine.memory.proposals import Input, ProposalStore, Stored, counted
 from app.engine.memory.provenance import Matcher
+from app.engine.memory.topics import Topics
 from app.engine.records import Version
 from app.engine.workspace.daily_log import append_section
 from app.engine.workspace.layout import Layout
@@ -50,6 +53,12 @@ class Saved(Struct, frozen=True):
     proposal: str = ""
 
 
+class NeverRemember(UserError):
+    """The fact is about a topic that a person put on the list of those never to be remembered."""
+
+    remedy = "It was not saved. Take the topic off the list in Settings to allow it."
+
+
 class MemorySaver:
     """Saves facts of one workspace."""
 
@@ -65,8 +74,11 @@ class MemorySaver:
         self._states = states
         self._proposals = proposals
 
-    def save(self, wish: Wish, *, policy: str) -> Saved:
-        """Keep a wish. Raises `ValueError` when it is blank, else as the writers do."""
+    def save(self, wish: Wish, memory: MemoryConfig) -> Saved:
+        """Keep a wish as policy and topics of `memory` allow. Raises `ValueError` when it is blank,
+        `NeverRemember` when it is about such a topic, else as the writers do."""
+        if topic := Topics(memory.never_remember).of(wish.content):
+            raise NeverRemember(f"This is about “{topic}”, which is never to be remembered here.")
         run = f"save-{uuid4().hex[:12]}"
         lines = bullets_of(wish.content)
         text = "\n".join(lines)
@@ -84,7 +96,7 @@ class MemorySaver:
         path = self._layout.relative(self._layout.daily(wish.when.date()))
         found = WaitingSection(path, section)
         count = max(1, sum(line.lstrip().startswith("-") for line in lines))
-        if wish.by_person or policy != "review":
+        if wish.by_person or memory.policy != "review":
             version, _ = self._writer.save(
                 wish.content, when=wish.when, run=run, provenance=self._traced(found, lines)
             )

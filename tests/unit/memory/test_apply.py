@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from app.engine.config import MemoryConfig
 from app.engine.errors import BaseChanged, UserError
 from app.engine.memory.proposals import ProposalClosed, ProposalStore
 from app.engine.memory.review import accept_all
@@ -142,7 +143,8 @@ def test_a_saved_fact_that_waits_outlives_the_apply_of_another_proposal(tmp_path
     desk, run = proposed(tmp_path)
     shown = desk.review.show(run)
     saver = MemorySaver(desk.layout, desk.writer, desk.states, desk.store)
-    saved = saver.save(Wish("- The printer is new", False, START), policy="review").proposal
+    wish = Wish("- The printer is new", False, START)
+    saved = saver.save(wish, MemoryConfig(policy="review")).proposal
     desk.review.apply(run, accept_all(shown.changes), when=LATER)
     assert desk.store.load(saved).state == "proposed"
     desk.review.apply(saved, accept_all(desk.review.show(saved).changes), when=LATER)

@@ -99,9 +99,9 @@ class FieldControl(Control):
 
     def __init__(self, spec: Spec, parent: QWidget | None = None) -> None:
         super().__init__(spec, parent)
-        hints = {"maybe": tr("none"), "maybe_minutes": tr("as in Memory"), "paths": tr("none")}
+        hints = {"maybe": tr("none"), "maybe_minutes": tr("as in Memory"), "listed": tr("none")}
         self.field = Field(spec.title, hints.get(spec.kind, ""), unit=tr(spec.unit))
-        wide = {"text": TEXT_WIDTH, "names": LIST_WIDTH, "paths": LIST_WIDTH}
+        wide = {"text": TEXT_WIDTH, "names": LIST_WIDTH, "listed": LIST_WIDTH}
         self.field.setFixedWidth(wide.get(spec.kind, _room(self.field, spec.unit)))
         self.row.addWidget(self.field)
         self.setFocusProxy(self.field)

@@ -22,7 +22,7 @@ Path = tuple[str, ...]
 @dataclass(frozen=True)
 class Spec:
     """One field of the form. `kind`: switch, segments, choice, number, whole, word (a number or
-    the word `word`), maybe (a number or nothing), minutes, maybe_minutes, text, names, paths,
+    the word `word`), maybe (a number or nothing), minutes, maybe_minutes, text, names, listed,
     prompt, trigger, part (an optional part: its fields follow while it is on), model."""
 
     path: Path
@@ -98,7 +98,8 @@ SECTIONS: tuple[Section, ...] = (
         "memory", "Memory", "What is kept, who picks it, and what may be written without you.",
         (
             Group("Deciding", (
-                "memory.policy", "memory.loss_limit", "memory.source_min_overlap",
+                "memory.policy", "memory.never_remember", "memory.loss_limit",
+                "memory.source_min_overlap",
             )),
             Group("Flush: from the talk to the daily log", (
                 "agent.memory_hooks", "memory.flush_trigger", "memory.curator",
@@ -168,6 +169,7 @@ _TITLES = {
     "compaction.max_attempts_per_turn": "Tries in one turn",
     "memory.model": "Model",
     "memory.policy": "What may be written without you",
+    "memory.never_remember": "Never remember",
     "memory.curator": "Who picks the facts",
     "memory.flush_trigger": "When",
     "memory.source_min_overlap": "Least overlap with sources",
@@ -309,8 +311,8 @@ def _kind(field: dataclasses.Field[Any]) -> tuple[str, str]:
         return "model", ""
     if meta.get("freeze"):
         return "names", ""
-    if meta.get("paths"):
-        return "paths", ""
+    if meta.get("listed"):
+        return "listed", ""
     if "timedelta" in of:
         return ("maybe_minutes" if "None" in of else "minutes"), ""
     if of == "int | str":

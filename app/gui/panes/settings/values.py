@@ -6,6 +6,7 @@ configuration's own and come as `ConfigError`.
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -35,7 +36,7 @@ def parse(spec: Spec, text: str) -> Any:
             return timedelta(minutes=_number(text))
         case "names":
             return frozenset(_listed(text))
-        case "paths":
+        case "listed":
             return tuple(_listed(text))
         case _:
             return text
@@ -60,7 +61,7 @@ def _number(text: str) -> float | int:
 
 
 def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.replace("\n", ",").split(",") if part.strip()]
+    return [part.strip() for part in re.split("[,，\n]", text) if part.strip()]
 
 
 def text_of(value: Any) -> str:
