@@ -19,6 +19,8 @@ def held_back(policy: str, stored: Stored, found: Sequence[Change]) -> str:
     """Why a policy may not apply this proposal, in a sentence; "" when it may."""
     if policy == "review":
         return "It waits for your review."
+    if stored.again_of:
+        return "It stands beside the first one, for you to compare."
     bad = checks.failed(stored.checks)
     if bad:
         return f"A check failed: {bad[0].detail}"
