@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, date, datetime
-from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -103,8 +102,10 @@ class Ask:
     async def evicted(self):
         return []
 
-    async def status(self):
-        return SimpleNamespace(index=IndexState("ready", total=1204, done=1204))
+    state = IndexState("ready", total=1204, done=1204)
+
+    async def index(self) -> IndexState:
+        return self.state
 
     async def memory(self):
         text = "# Memory\n\n- uploads are retried twice\n- No calls before 10:00"
@@ -182,7 +183,9 @@ def test_hits_come_while_typing_in_the_order_of_layers(qtbot, qloop, until, pane
     heads = [e.title for e in pane.list.hits.entries() if isinstance(e, Head)]
     assert heads == ["Memory", "Daily logs", "Sessions", "Evicted"]
     assert pane.parts.tabs._tabs["all"].count == 4
-    assert pane.parts.words.text().startswith("Words, best first within each place, 4 hits in 6 ms")
+    assert pane.parts.foot.words.text().startswith(
+        "Words, best first within each place, 4 hits in 6 ms"
+    )
 
 
 def test_chinese_by_input_method_is_searched_once_it_is_committed(qloop, until, pane, ask):
@@ -310,7 +313,7 @@ def test_enter_opens_the_place_with_find_filled_in(qtbot, qloop, until, pane, la
         press(pane.field, Qt.Key.Key_Down, qtbot)
     press(pane.field, Qt.Key.Key_Return, qtbot)
     assert pane.went == [target]
-    assert pane._remembered.recent() == ["upload"]
+    assert pane.remembered.recent() == ["upload"]
 
 
 def test_coming_back_finds_the_same_place_in_the_list(qtbot, qloop, until, pane, ask):
@@ -631,7 +634,7 @@ def test_models_keep_qts_rules(qtmodeltester, qapp):
 def test_an_empty_field_offers_recent_and_saved_searches(qtbot, qloop, until, pane, ask):
     searched(qloop, until, pane, "upload")
     pane.save_search()
-    pane._remembered.used("对账")
+    pane.remembered.used("对账")
     press(pane.field, Qt.Key.Key_Escape, qtbot)
     assert pane.field.query() == ""
     rows = [row.title for row in pane.parts.start.list.rows_model.rows()]

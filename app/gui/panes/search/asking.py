@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from app.engine.records import LAYERS, Hit, IndexState, Query, SearchResult
@@ -16,6 +17,7 @@ from app.gui.panes.search.filters import Filter, joined
 from app.gui.panes.search.model import IN_ALL, LAYER_WORDS, hit_key
 
 FIRST = 200  # hits of the first page
+MOST_NEAREST = 3  # words of nearly the same spelling that are offered
 LATER = 1_000  # hits of each further one
 BY_DAY = 5_000  # best hits that are brought together by day
 
@@ -114,9 +116,14 @@ async def crowded_out(ask: Any, found: Answer) -> Answer:
     return replace(found, hits=tuple(hits))
 
 
-async def ways_out(ask: Any, asked: Asked, filters: Sequence[Filter], rest: str) -> list[Out]:
+async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str) -> list[Out]:
     """What else could be asked, and how many hits each gives; those without hits are left out."""
-    tries: list[tuple[str, str, Asked]] = []
+    asked = found.asked
+    tries = [
+        ("spell-check", tr("Search for “{word}”", word=word), replace(asked, text=text))
+        for word, text in respelled(rest, found.result.nearest)
+        for text in (joined(filters, text),)
+    ]
     if asked.layer != "all":
         tries.append(("search", tr("Look in all places"), replace(asked, layer="all")))
     for one in filters[:4]:
@@ -142,6 +149,16 @@ async def ways_out(ask: Any, asked: Asked, filters: Sequence[Filter], rest: str)
             out.append(Out(icon, title, result.total, other.text, other.mode, other.layer))
     if not out and len(rest.split()) > 1:
         out += await _single_words(ask, asked, filters, rest)
+    return out
+
+
+def respelled(rest: str, nearest: Sequence[str]) -> list[tuple[str, str]]:
+    """(word, `rest` with it in the place of the typed word that is spelled most like it)."""
+    words = [word.strip('*"') for word in rest.split()]
+    out: list[tuple[str, str]] = []
+    for near in nearest[:MOST_NEAREST]:
+        like = get_close_matches(near, words, 1, 0.0)
+        out += [(near, rest.replace(like[0], near, 1))] if like else []
     return out
 
 

@@ -36,6 +36,8 @@ def search_actions(pane: SearchPane) -> list[Action]:
                pane.next_mode, "Ctrl+L", when=HERE),
         Action("search.meaning", tr("Say what was searched for"), "circle-question-mark",
                pane.turn_meaning, "?", also=("Ctrl+?",), when=HERE, off=lambda: _no_query(pane)),
+        Action("search.again", tr("Search again"), "refresh-cw",
+               pane.search_again, "F5", when=HERE, off=lambda: _no_query(pane)),
         Action("search.filter", tr("Add a filter"), "list-filter",
                pane.parts.suggest.offer, "Ctrl+Space", when=HERE),
         Action("search.next_layer", tr("Show hits of the next place"), "chevron-right",

@@ -8,13 +8,14 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from app.gui.look.text import tr
 from app.gui.panes.search.asking import Asked
 from app.gui.panes.search.field import SearchField
+from app.gui.panes.search.foot import Foot
 from app.gui.panes.search.hits import HitList
 from app.gui.panes.search.preview import Preview
 from app.gui.panes.search.start import NonePart, Remembered, StartPart
 from app.gui.panes.search.suggest import Suggestions
 from app.gui.panes.search.tabs import Tabs
 from app.gui.widgets.buttons import SegmentSwitch
-from app.gui.widgets.labels import IconLabel, KeyCaps, Link, T
+from app.gui.widgets.labels import IconLabel, T
 from app.gui.widgets.notices import UndoBar
 from app.gui.widgets.pane import Pane
 from app.gui.widgets.surfaces import Splitter
@@ -48,11 +49,12 @@ class SearchParts:
         self.preview = Preview()
         self.start = StartPart(remembered)
         self.none = NonePart()
+        self.foot = Foot()
         self.stack = QStackedWidget()
         self._build_top()
         self._build_meaning()
         self._build_middle()
-        self._build_foot()
+        pane.body.addWidget(self.foot)
         self.suggest = Suggestions(self.field, pane)
         self.bar = UndoBar(pane)
 
@@ -92,28 +94,6 @@ class SearchParts:
             self.stack.addWidget(part)
         self._pane.body.addWidget(self.stack, 1)
 
-    def _build_foot(self) -> None:
-        self.foot = QWidget()
-        self.foot.setMinimumHeight(30)
-        row = QHBoxLayout(self.foot)
-        row.setContentsMargins(24, 0, 20, 0)
-        row.setSpacing(6)
-        self.words = T("", "small", "text_faint", elide="right", tabular=True)
-        self.state = T("", "small", "warn", elide="right")
-        self.meaning_link = Link(tr("What was searched"), key="?")
-        row.addWidget(self.words)
-        row.addWidget(self.meaning_link)
-        row.addWidget(self.state, 1)
-        row.addStretch(0)
-        self._hints: list[QWidget] = []
-        for key, text in (("Return", tr("open")), ("Backspace", tr("back to these results"))):
-            caps, hint = KeyCaps("Enter" if key == "Return" else key), T(text, "small", "text_soft")
-            self._hints += [caps, hint]
-            row.addWidget(caps)
-            row.addWidget(hint)
-            row.addSpacing(6)
-        self._pane.body.addWidget(self.foot)
-
     def _keep_sizes(self) -> None:
         self._pane.desk.kept["search.split"] = self.split.sizes()
 
@@ -121,6 +101,7 @@ class SearchParts:
 
     def show_part(self, part: QWidget) -> None:
         self.stack.setCurrentWidget(part)
+        self.foot.set_quiet(part is self.none)
         if part is not self.split:
             self.list.hits.set_entries([], {}, self._pane.desk.now())
             self._alone = False
@@ -140,8 +121,7 @@ class SearchParts:
         if narrow != self._narrow:
             self._narrow = narrow
             self.fold(preview_alone=self._alone)
-        for hint in self._hints:
-            hint.setVisible(self._pane.width() >= 720)
+        self.foot.set_narrow(self._pane.width() < 720, left)
 
     def fold(self, *, preview_alone: bool = False) -> None:
         """In a narrow window show the hits, or the preview alone."""
@@ -150,12 +130,6 @@ class SearchParts:
         self.preview.setVisible(not self._narrow or self._alone)
 
     # ------------------------------------------------------------------ what is said
-
-    def say(self, words: str, note: str) -> None:
-        """The foot: mode, order, hits, time; and what is not as usual with the index."""
-        self.words.setText(words)
-        self.state.setText(note)
-        self.foot.setVisible(bool(words))
 
     def say_meaning(self, words: str, asked: Asked) -> None:
         self._meaning.setText(f"{words} {tr(MODE_WORDS[asked.mode])}")

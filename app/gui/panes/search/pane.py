@@ -7,41 +7,24 @@ until something better is there, and coming back finds the same scroll position 
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from app.engine.events import Changed
 from app.gui.look.text import tr
 from app.gui.panes.search.around import needle_of, target_of
-from app.gui.panes.search.asking import (
-    FIRST,
-    Answer,
-    Asked,
-    Out,
-    answer,
-    crowded_out,
-    index_words,
-    reason_head,
-    ways_out,
-)
+from app.gui.panes.search.asking import Asked, Out
 from app.gui.panes.search.catalogue import search_actions
 from app.gui.panes.search.filters import Known
 from app.gui.panes.search.layout import MODES, SearchParts
-from app.gui.panes.search.model import (
-    LAYER_WORDS,
-    flat,
-)
+from app.gui.panes.search.model import LAYER_WORDS, flat
 from app.gui.panes.search.results import Results
+from app.gui.panes.search.searching import Searching
 from app.gui.panes.search.start import Remembered
 from app.gui.widgets.action import Action
 from app.gui.widgets.pane import Desk, Pane, Target
 
-PAUSE = 0.12  # seconds without a key before a search
-SETTLED = 2.5  # seconds after which a search counts as one to remember
-SOON = 0.4  # seconds in which changes of the index count as one
 NARROW = 800  # px below which the preview folds
 
 
@@ -53,27 +36,26 @@ class SearchPane(Pane):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.head.hide()
-        self._remembered = Remembered(desk.kept)
-        self._stale = False
+        self.remembered = Remembered(desk.kept)
         self._left_for_hit = False
         self._to_list = False
-        self.parts = SearchParts(self, self._remembered)
+        self.parts = SearchParts(self, self.remembered)
         self.field, self.list, self.preview = self.parts.field, self.parts.list, self.parts.preview
         self.results = Results(desk, self.parts, self.tasks)
         mode = desk.kept.get("search.mode", "auto")
-        self._asked = Asked(
+        asked = Asked(
             "", mode if mode in MODES else "auto",
             newest=bool(desk.kept.get("search.newest")),
             grouping="day" if desk.kept.get("search.grouping") == "day" else "layer",
         )  # fmt: skip
+        self.searching = Searching(self, asked)
         self._connect()
         self._show_asked()
-        self._show_start()
-        desk.signals.changed.connect(self._on_changed)
+        self.searching.show_start()
 
     def _connect(self) -> None:
         parts = self.parts
-        self.field.changed.connect(lambda: self._ask_soon(PAUSE))
+        self.field.changed.connect(self._on_query)
         self.field.stepped.connect(self._on_stepped)
         self.field.entered.connect(self._on_entered)
         self.field.left.connect(self._focus_below)
@@ -94,7 +76,8 @@ class SearchPane(Pane):
         parts.start.wanted.connect(self._on_wanted)
         parts.start.left.connect(self.field.setFocus)
         parts.none.taken.connect(self._on_way_out)
-        parts.meaning_link.clicked.connect(self.turn_meaning)
+        parts.foot.meaning_wanted.connect(self.turn_meaning)
+        parts.foot.again_wanted.connect(self.search_again)
 
     # ------------------------------------------------------------------ the pane's contract
 
@@ -110,8 +93,7 @@ class SearchPane(Pane):
 
     async def refresh(self) -> None:
         self.tasks.latest("known", self._learn())
-        if self._stale and self._asked.text:
-            self.tasks.latest("search", self._search(keep=True))
+        await self.searching.look_again()
 
     async def _learn(self) -> None:
         """What filters can be completed with."""
@@ -152,106 +134,52 @@ class SearchPane(Pane):
     # ------------------------------------------------------------------ what is asked
 
     def asked(self) -> Asked:
-        return self._asked
+        return self.searching.asked
+
+    def _on_query(self) -> None:
+        self._left_for_hit = False
+        self.searching.soon()
+
+    def search_again(self) -> None:
+        """Look at the files as they are now."""
+        self.searching.again(forced=True)
 
     def set_mode(self, mode: str) -> None:
         self.desk.kept["search.mode"] = mode
-        self._change(replace(self._asked, mode=mode))
+        self._change(replace(self.asked(), mode=mode))
 
     def next_mode(self) -> None:
-        at = MODES.index(self._asked.mode)
+        at = MODES.index(self.asked().mode)
         self.set_mode(MODES[(at + 1) % len(MODES)])
 
     def set_layer(self, layer: str) -> None:
         if layer in LAYER_WORDS:
-            self._change(replace(self._asked, layer=layer))
+            self._change(replace(self.asked(), layer=layer))
 
     def next_layer(self, by: int) -> None:
         self.set_layer(self.parts.tabs.neighbour(by))
 
     def turn_order(self) -> None:
-        newest = not self._asked.newest
+        newest = not self.asked().newest
         self.desk.kept["search.newest"] = newest
-        self._change(replace(self._asked, newest=newest))
+        self._change(replace(self.asked(), newest=newest))
 
     def turn_grouping(self) -> None:
-        grouping = "layer" if self._asked.grouping == "day" else "day"
+        grouping = "layer" if self.asked().grouping == "day" else "day"
         self.desk.kept["search.grouping"] = grouping
-        self._change(replace(self._asked, grouping=grouping))
+        self._change(replace(self.asked(), grouping=grouping))
 
     def _change(self, asked: Asked) -> None:
-        if asked != self._asked:
-            self._asked = asked
+        if asked != self.asked():
+            self.searching.asked = asked
             self._show_asked()
-            self._ask_soon(0.0)
+            self.searching.soon(0.0)
 
     def _show_asked(self) -> None:
-        self.parts.modes.set_current(self._asked.mode)
-        self.parts.tabs.set_current(self._asked.layer)
-        by_days = self._asked.grouping == "day"
-        self.parts.tabs.set_sorting(newest=self._asked.newest, by_day=by_days)
-
-    def _ask_soon(self, pause: float) -> None:
-        self._left_for_hit = False
-        text = self.field.query_to_ask()
-        if not text and self.field.query() and self._asked.text:
-            return  # a filter is being typed: what is shown stays
-        self._asked = replace(self._asked, text=text)
-        self.tasks.cancel("more")
-        if not self._asked.text:
-            self.tasks.cancel("search")
-            self._show_start()
-            return
-        self.tasks.latest("search", self._search_after(pause))
-
-    async def _search_after(self, pause: float) -> None:
-        await asyncio.sleep(pause)
-        await self._search()
-
-    async def _search(self, *, keep: bool = False) -> None:
-        ask, asked = self.desk.engine.ask, self._asked
-        if self.parts.meaning.isVisible():
-            await self._say_meaning()
-        listed = len(self.results.answer.hits) if keep and self.results.answer else 0
-        found = await answer(ask, asked, max(listed, FIRST))
-        self._stale = False
-        if not found.hits:
-            await self._show_none(found)
-            return
-        self.results.show(found, keep=keep)
-        if asked.layer == "all" and asked.grouping == "layer":
-            fuller = await crowded_out(ask, found)
-            if len(fuller.hits) > len(found.hits):
-                self.results.show(fuller, keep=True)
-        self.tasks.latest("recent", self._remember_later(asked.text))
-
-    async def _remember_later(self, text: str) -> None:
-        await asyncio.sleep(SETTLED)
-        self._remembered.used(text)
-
-    # ------------------------------------------------------------------ what is shown
-
-    def _show_start(self) -> None:
-        self.results.answer = None
-        self.parts.tabs.set_counts(None)
-        self.parts.start.refresh()
-        self.parts.show_part(self.parts.start)
-        self.parts.meaning.hide()
-        self.parts.say("", "")
-
-    async def _show_none(self, found: Answer) -> None:
-        self.results.answer = found
-        filters, none = self.field.filters(), self.parts.none
-        self.parts.tabs.set_counts(found.counts)
-        reason = found.result.reason
-        none.set_reason(reason_head(found.asked, reason, filters), reason)
-        words, good = index_words((await self.desk.engine.ask.status()).index)
-        none.set_index(words, good=good)
-        self.parts.show_part(none)
-        self.parts.say("", "")
-        none.set_ways(
-            await ways_out(self.desk.engine.ask, found.asked, filters, self.field.text().strip())
-        )
+        self.parts.modes.set_current(self.asked().mode)
+        self.parts.tabs.set_current(self.asked().layer)
+        by_days = self.asked().grouping == "day"
+        self.parts.tabs.set_sorting(newest=self.asked().newest, by_day=by_days)
 
     # ------------------------------------------------------------------ walking and opening
 
@@ -277,7 +205,7 @@ class SearchPane(Pane):
         if self.parts.shows_hits() and fresh:
             self._on_enter_in_list(self.list.current())
         else:
-            self._ask_soon(0.0)
+            self.searching.soon(0.0)
 
     def _on_enter_in_list(self, _: object) -> None:
         """Enter opens the place; in a narrow window the preview comes first."""
@@ -294,7 +222,7 @@ class SearchPane(Pane):
             self._leave_for(target_of(hit, needle_of(hit, self.field.text())))
 
     def _leave_for(self, target: Target) -> None:
-        self._remembered.used(self._asked.text)
+        self.remembered.used(self.asked().text)
         self._left_for_hit = True
         self.go.emit(target)
 
@@ -333,9 +261,9 @@ class SearchPane(Pane):
 
     def save_search(self) -> None:
         """Keep the search among the saved ones, or no longer."""
-        text = self._asked.text
+        text = self.asked().text
         if text:
-            kept = self._remembered.save(text)
+            kept = self.remembered.save(text)
             self.parts.bar.show_act(
                 tr("Saved; an empty field offers it") if kept else tr("No longer among the saved")
             )
@@ -344,36 +272,24 @@ class SearchPane(Pane):
         """Show or hide what is searched for, in plain words."""
         if self.parts.meaning.isVisible():
             self.parts.meaning.hide()
-        elif self._asked.text:
-            self.tasks.latest("meaning", self._say_meaning())
+        elif self.asked().text:
+            self.tasks.latest("meaning", self.say_meaning())
 
-    async def _say_meaning(self) -> None:
-        words = await self.desk.engine.ask.search_meaning(self._asked.text)
-        self.parts.say_meaning(words, self._asked)
+    async def say_meaning(self) -> None:
+        words = await self.desk.engine.ask.search_meaning(self.asked().text)
+        self.parts.say_meaning(words, self.asked())
 
     def _on_wanted(self, query: str) -> None:
         self.field.set_query(query)
         self.field.setFocus()
-        self._ask_soon(0.0)
+        self.searching.soon(0.0)
 
     def _on_way_out(self, way: Out) -> None:
-        self._asked = replace(self._asked, mode=way.mode, layer=way.layer)
+        self.searching.asked = replace(self.asked(), mode=way.mode, layer=way.layer)
         self._show_asked()
         self.field.set_query(way.query)
         self.field.setFocus()
-        self._ask_soon(0.0)
-
-    def _on_changed(self, changed: Changed) -> None:
-        if not changed.kinds & {"index", "sessions", "daily", "memory", "evicted"}:
-            return
-        self._stale = True
-        if self.shown and self._asked.text:
-            self.tasks.latest("again", self._search_again())
-
-    async def _search_again(self) -> None:
-        await asyncio.sleep(SOON)
-        if self._asked.text and not self.tasks.running("search"):
-            self.tasks.latest("search", self._search(keep=True))
+        self.searching.soon(0.0)
 
     # ------------------------------------------------------------------ Qt's side
 

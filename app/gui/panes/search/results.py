@@ -57,7 +57,7 @@ class Results:
         )  # fmt: skip
         hits_list.settle()
         self._parts.tabs.set_counts(found.counts)
-        self._parts.say(foot_words(found), found.result.reason)
+        self._parts.foot.say(foot_words(found), found.result.reason)
         row = hits_list.hits.row_of(key) if key else -1
         if row >= 0:
             hits_list.choose(row, quiet=True)

@@ -217,7 +217,6 @@ class NonePart(QWidget):
         self.head.setText(head)
         self.sentence.setText(reason)
         self.sentence.setVisible(bool(reason))
-        self.set_ways(())
 
     def set_ways(self, ways: Sequence[Out]) -> None:
         self.ways = tuple(ways)[:MOST_WAYS]

@@ -1,0 +1,109 @@
+"""The line under the hits: how the answer came about, and what is not as usual with the index."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from app.engine.records import IndexState
+from app.gui.look.text import tr
+from app.gui.panes.search.asking import index_words
+from app.gui.widgets.labels import IconLabel, KeyCaps, Link, T
+from app.gui.widgets.rings import RunningRing
+
+
+class Foot(QWidget):
+    """Words about the answer, a mark while the index is not whole, and the keys of the hits.
+
+    `meaning_wanted()`, `again_wanted()`. Hidden when there is nothing to say.
+    """
+
+    meaning_wanted = Signal()
+    again_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._quiet = self._busy = False
+        self._state = IndexState("ready")
+        self._note = ""
+        self.setMinimumHeight(30)
+        self.words = T("", "small", "text_faint", elide="right", tabular=True)
+        self.meaning = Link(tr("What was searched"), key="?")
+        self.meaning.clicked.connect(self.meaning_wanted)
+        self._ring = RunningRing("warn")
+        self._sign = IconLabel("clock", 14, "warn")
+        self.state = T("", "small", "warn", elide="right", tabular=True)
+        self.again = Link(tr("Search again"), key="F5")
+        self.again.clicked.connect(self.again_wanted)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(24, 0, 20, 0)
+        self._row.setSpacing(6)
+        for part in (self.words, self.meaning, self._ring, self._sign):
+            self._row.addWidget(part)
+        self._row.addWidget(self.state, 1)
+        self._row.addWidget(self.again)
+        self._row.addStretch(0)
+        self._keys = self._make_keys()
+        self.again.hide()
+        self._settle()
+
+    def _make_keys(self) -> QWidget:
+        keys = QWidget()
+        row = QHBoxLayout(keys)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        for key, text in (("Enter", tr("open")), ("Backspace", tr("back to these results"))):
+            row.addWidget(KeyCaps(key))
+            row.addWidget(T(text, "small", "text_soft"))
+            row.addSpacing(6)
+        self._row.addWidget(keys)
+        return keys
+
+    # ------------------------------------------------------------------ what is said
+
+    def say(self, words: str, note: str = "") -> None:
+        """The mode that answered, order, hits and time; `note` is what was unusual about it."""
+        self.words.setText(words)
+        self._note = note
+        self._settle()
+
+    def show_index(self, state: IndexState) -> None:
+        """The state of the index; a whole one is not worth a word here."""
+        self._state = state
+        self._settle()
+
+    def set_busy(self, on: bool) -> None:
+        """A search takes longer than a moment."""
+        self._busy = on
+        self._settle()
+
+    def offer_again(self, on: bool) -> None:
+        """The files changed, and what is listed is too much to be asked for again unasked."""
+        self.again.setVisible(on)
+
+    def set_quiet(self, on: bool) -> None:
+        """Another part says all that is to be said."""
+        self._quiet = on
+        self._settle()
+
+    def set_narrow(self, narrow: bool, margin: int) -> None:
+        """Key hints go first."""
+        self._row.setContentsMargins(margin, 0, 20, 0)
+        self._keys.setVisible(not narrow)
+
+    def _settle(self) -> None:
+        words, whole = index_words(self._state)
+        building = self._state.state == "building"
+        if whole or (self._note and not building):
+            words = self._note
+        if self._busy:
+            words = tr("Searching")
+        self.state.setText(words)
+        self.state.set_color("text_soft" if self._busy else "warn")
+        self._ring.setVisible(bool(words) and (building or self._busy))
+        bad = self._state.state == "unavailable"
+        self._sign.set_icon("triangle-alert" if bad else "clock", "warn")
+        self._sign.setVisible(bool(words) and not building and not self._busy)
+        answered = bool(self.words.text())
+        self.meaning.setVisible(answered)
+        self.setVisible(not self._quiet and (answered or bool(words)))

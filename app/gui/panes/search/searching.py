@@ -1,0 +1,162 @@
+"""From a change of the query to what is on screen: pause, question, answer, and again when the
+files changed.
+
+Invariant: a newer question stops an older one, and what is on screen stays until something better
+is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from app.engine.events import Changed
+from app.gui.panes.search.asking import (
+    FIRST,
+    Answer,
+    Asked,
+    answer,
+    crowded_out,
+    index_words,
+    reason_head,
+    ways_out,
+)
+from app.gui.widgets.rings import LATE
+
+if TYPE_CHECKING:
+    from app.gui.panes.search.pane import SearchPane
+
+PAUSE = 0.12  # seconds without a key before a search
+SETTLED = 2.5  # seconds after which a search counts as one to remember
+SOON = 0.4  # seconds in which changes of the index count as one
+KEPT_FRESH = 2_000  # listed hits up to which a change of the files is shown unasked
+KINDS = {"index", "sessions", "daily", "memory", "versions", "proposals", "evicted"}
+
+
+class Searching:
+    """Asks for the pane. `asked` is what is searched for, all of it."""
+
+    def __init__(self, pane: SearchPane, asked: Asked) -> None:
+        self._pane = pane
+        self._parts = pane.parts
+        self._stale = False
+        self.asked = asked
+        pane.desk.signals.changed.connect(self._on_changed)
+
+    @property
+    def _listed(self) -> int:
+        found = self._pane.results.answer
+        return len(found.hits) if found is not None else 0
+
+    # ------------------------------------------------------------------ asking
+
+    def soon(self, pause: float = PAUSE) -> None:
+        """Ask for what stands in the field, `pause` seconds after the last call."""
+        field, tasks = self._pane.field, self._pane.tasks
+        text = field.query_to_ask()
+        if not text and field.query() and self.asked.text:
+            return  # a filter is being typed: what is shown stays
+        self.asked = replace(self.asked, text=text)
+        tasks.cancel("more")
+        if not text:
+            tasks.cancel("search")
+            self.show_start()
+            return
+        tasks.latest("search", self._after(pause))
+
+    def again(self, *, forced: bool = False) -> None:
+        """Ask once more, keeping choice and scroll position. Very many hits are asked for again
+        only when `forced`: it would cost as much as all their pages."""
+        if not self.asked.text:
+            return
+        if self._listed > KEPT_FRESH and not forced:
+            self._parts.foot.offer_again(True)
+            return
+        self._pane.tasks.latest("search", self._search(keep=True))
+
+    async def _after(self, pause: float) -> None:
+        await asyncio.sleep(pause)
+        await self._search()
+
+    async def _search(self, *, keep: bool = False) -> None:
+        late = asyncio.get_running_loop().call_later(LATE / 1_000, self._set_busy, not keep)
+        try:
+            await self._answer(keep)
+        finally:
+            late.cancel()
+            self._set_busy(False)
+
+    async def _answer(self, keep: bool) -> None:
+        ask, asked, results = self._pane.desk.engine.ask, self.asked, self._pane.results
+        if self._parts.meaning.isVisible():
+            await self._pane.say_meaning()
+        listed = min(self._listed, KEPT_FRESH) if keep else 0
+        found = await answer(ask, asked, max(listed, FIRST))
+        self._stale = False
+        self._parts.foot.offer_again(False)
+        if not found.hits:
+            await self._show_none(found)
+            return
+        results.show(found, keep=keep)
+        if asked.layer == "all" and asked.grouping == "layer":
+            fuller = await crowded_out(ask, found)
+            if len(fuller.hits) > len(found.hits):
+                results.show(fuller, keep=True)
+        self._pane.tasks.latest("recent", self._remember_later(asked.text))
+
+    def _set_busy(self, on: bool) -> None:
+        self._parts.foot.set_busy(on)
+        self._parts.list.set_dimmed(on)
+
+    async def _remember_later(self, text: str) -> None:
+        await asyncio.sleep(SETTLED)
+        self._pane.remembered.used(text)
+
+    # ------------------------------------------------------------------ what is shown
+
+    def show_start(self) -> None:
+        """Nothing is searched for."""
+        parts = self._parts
+        self._pane.results.answer = None
+        parts.tabs.set_counts(None)
+        parts.start.refresh()
+        parts.meaning.hide()
+        parts.foot.say("")
+        parts.show_part(parts.start)
+
+    async def _show_none(self, found: Answer) -> None:
+        ask, none = self._pane.desk.engine.ask, self._parts.none
+        before, self._pane.results.answer = self._pane.results.answer, found
+        filters = self._pane.field.filters()
+        self._parts.tabs.set_counts(found.counts)
+        reason = found.result.reason
+        none.set_reason(reason_head(found.asked, reason, filters), reason)
+        words, good = index_words(await ask.index())
+        none.set_index(words, good=good)
+        if before is None or before.asked != found.asked:
+            none.set_ways(())
+        self._parts.show_part(none)
+        self._parts.foot.say("")
+        none.set_ways(await ways_out(ask, found, filters, self._pane.field.text().strip()))
+
+    # ------------------------------------------------------------------ changes
+
+    def _on_changed(self, changed: Changed) -> None:
+        if not changed.kinds & KINDS:
+            return
+        self._stale = True
+        if self._pane.shown:
+            self._pane.tasks.latest("again", self._again_soon())
+
+    async def look_again(self) -> None:
+        """The pane came to the front: the state of the index, and hits if the files changed."""
+        self._parts.foot.show_index(await self._pane.desk.engine.ask.index())
+        if self._stale:
+            self.again()
+
+    async def _again_soon(self) -> None:
+        await asyncio.sleep(SOON)
+        self._parts.foot.show_index(await self._pane.desk.engine.ask.index())
+        if not self._pane.tasks.running("search"):
+            self.again()
