@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -92,3 +94,27 @@ def desk(bus: Bus) -> Iterator[Desk]:
     signals = EngineSignals(bus)
     yield Desk(engine=engine, signals=signals, report=engine.faults.append, now=lambda: NOW)
     signals.stop()
+
+
+@pytest.fixture(scope="session")
+def demo_built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo workspace, built once; tests copy it (`demo_folder`)."""
+    from app import demo
+
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    folder.mkdir()
+    asyncio.run(demo.build(folder, NOW))
+    return folder
+
+
+@pytest.fixture
+def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data, settings and models of this test alone."""
+    for name in ("DATA", "CONFIG", "MODELS"):
+        monkeypatch.setenv(f"PALIMPSEST_{name}", str(tmp_path / name.lower()))
+
+
+@pytest.fixture
+def demo_folder(demo_built: Path, tmp_path: Path, own_places: None) -> Path:
+    """A copy of the demo workspace."""
+    return Path(shutil.copytree(demo_built, tmp_path / "work"))

@@ -70,6 +70,8 @@ def memory_actions(pane: MemoryPane) -> list[Action]:
         act("apply", tr("Apply what was decided"), "check-check", pane.apply, "Ctrl+Enter",
             also=("Ctrl+Return",),
             off=lambda: review() or pane.why_not_apply()),
+        act("apart", tr("Take a merge or split apart, or put it together again"), "ungroup",
+            pane.turn_apart, "T", off=review),
         act("columns", tr("Conflicts in three columns, or in the list"), "columns-3",
             pane.turn_columns, "C", off=review),
         act("turn", tr("Side by side or inline; changes or result when narrow"), "columns-2",

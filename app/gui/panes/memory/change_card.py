@@ -28,6 +28,7 @@ class ChangeCard(QWidget):
     raw_wanted = Signal()
     saved = Signal(int, str)
     left = Signal()
+    apart_wanted = Signal(int)  # a merge or split into its lines, or together again
     choice_wanted = Signal(int, str)  # of a conflict: what it becomes
 
     def __init__(self, row: ChangeRow, bed: float, parent: QWidget | None = None) -> None:
@@ -37,6 +38,8 @@ class ChangeCard(QWidget):
         self.accept = Button(tr("Accept"), "plain", icon="check", key="A", height=26)
         self.reject = Button(tr("Reject"), "plain", icon="x", key="R", height=26)
         self.edit = IconButton("pencil", tr("Edit before accepting"), key="E")
+        self.apart = IconButton("ungroup", "", key="T")
+        self.apart.clicked.connect(lambda: self.apart_wanted.emit(self.n))
         self.accept.clicked.connect(lambda: self.accepted.emit(self.n))
         self.reject.clicked.connect(lambda: self.rejected.emit(self.n))
         self.edit.clicked.connect(lambda: self.edit_wanted.emit(self.n))
@@ -49,7 +52,7 @@ class ChangeCard(QWidget):
         head.setContentsMargins(0, 0, 0, 0)
         head.setSpacing(6)
         head.addStretch(1)
-        for widget in (self.effect, self.accept, self.reject, self.edit):
+        for widget in (self.effect, self.accept, self.reject, self.apart, self.edit):
             head.addWidget(widget)
         self.foot = QHBoxLayout()
         self.foot.setContentsMargins(42, 0, 0, 0)
@@ -73,7 +76,7 @@ class ChangeCard(QWidget):
 
     def head_width(self) -> int:
         """Px at the right of the title that the buttons take."""
-        standing = (self.effect, self.accept, self.reject)
+        standing = (self.effect, self.accept, self.reject, self.apart)
         return 40 + sum(w.sizeHint().width() + 6 for w in standing if not w.isHidden())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -108,6 +111,11 @@ class ChangeCard(QWidget):
             self.accept.setText(tr("Accepted") if row.verdict == "accept" else tr("Accept"))
             self.reject.setText(tr("Rejected") if row.verdict == "reject" else tr("Reject"))
             self.edit.setVisible(bool(change.after))
+        self.apart.setVisible(change.kind in ("merged", "split") or bool(change.group))
+        self.apart.set_icon("group" if change.group else "ungroup")
+        self.apart.set_name(
+            tr("Put together again") if change.group else tr("Take apart, line by line")
+        )
         key = (change.sources, row.source, row.editing)
         if key != self._foot_says:
             self._foot_says = key

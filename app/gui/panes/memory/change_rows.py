@@ -30,6 +30,7 @@ from app.gui.widgets.rows import Row
 GROUP_WORDS = {
     "conflict": ("Both changed", "the file changed after this proposal was made"),
     "dropped": ("Losses", "asked first, because they cannot be seen in the result"),
+    "apart": ("Taken apart", "each line is decided by itself"),
     "merged": ("Merged", ""),
     "split": ("Split", ""),
     "reworded": ("Reworded", ""),
@@ -186,10 +187,7 @@ def change_rows(
     for group, found in deciding.groups:
         title, why = GROUP_WORDS[group]
         why = why if decidable else ""
-        if group == "conflict" or group == "dropped":
-            detail = f"{number(len(found))}   {tr(why)}" if why else number(len(found))
-        else:
-            detail = number(len(found))
+        detail = f"{number(len(found))}   {tr(why)}" if why else number(len(found))
         rows.append(Row(f"head-{group}", tr(title), detail, head=True, spoken=tr(title)))
         rows += [made(change) for change in found]
     return rows

@@ -9,20 +9,23 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.engine.records import Change, Proposal
-from app.gui.look.text import plural, tr
+from app.gui.look.text import tr
 from app.gui.panes.memory.conflict_card import Around, ConflictCard
-from app.gui.panes.memory.conflicts import Sides
+from app.gui.panes.memory.conflicts import Sides, kept_words
 from app.gui.panes.memory.deciding import Deciding
 from app.gui.panes.memory.pieces import Key, Marks
-from app.gui.widgets.notices import Act, NoticeBar
-from app.gui.widgets.surfaces import Ground
+from app.gui.widgets.labels import IconLabel, KeyCaps, T
+from app.gui.widgets.surfaces import Ground, Hairline
 
 NARROW = 900  # px of the window below which columns become parts
 AT_ONCE = 40  # cards that stand on the page at once
 
 
 class ColumnsPage(QWidget):
-    """Signals of its cards, each with the conflict's number; `rest_wanted`: the other changes."""
+    """Signals of its cards, each with the conflict's number.
+
+    `turned`: columns became parts, or parts columns, so that the conflicts are to be shown again.
+    """
 
     wanted = Signal(int)
     chosen = Signal(int, str)
@@ -30,7 +33,7 @@ class ColumnsPage(QWidget):
     undone = Signal(int)
     saved = Signal(int, str)
     left = Signal()
-    rest_wanted = Signal()
+    turned = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,19 +50,27 @@ class ColumnsPage(QWidget):
         self.area.setWidget(self._bed)
         self.area.setAccessibleName(tr("Conflicts in three columns"))
         self.area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.fits = NoticeBar(
-            "", tr("they touch lines that nobody else changed"), tone="ok",
-            acts=(Act(tr("Show"), self.rest_wanted.emit),),
-        )  # fmt: skip
-        self.fits.closed.connect(self.fits.hide)
-        top = QHBoxLayout()
-        top.setContentsMargins(24, 0, 16, 10)
-        top.addWidget(self.fits)
+        self.kept = T("", "small", "text_soft", elide="right")
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
-        box.addLayout(top)
         box.addWidget(self.area, 1)
+        box.addWidget(Hairline())
+        box.addLayout(self._foot())
+
+    def _foot(self) -> QHBoxLayout:
+        foot = QHBoxLayout()
+        foot.setContentsMargins(24, 7, 16, 7)
+        foot.setSpacing(6)
+        foot.addWidget(IconLabel("shield-check", 14, "text_soft"))
+        foot.addWidget(self.kept, 1)
+        for keys, words in (
+            ("J, K", tr("next, previous")), ("U", tr("undo")), ("Esc", tr("decide later")),
+        ):  # fmt: skip
+            foot.addSpacing(8)
+            foot.addWidget(KeyCaps(keys))
+            foot.addWidget(T(words, "small", "text_soft"))
+        return foot
 
     def show_conflicts(
         self,
@@ -71,12 +82,9 @@ class ColumnsPage(QWidget):
         editing: int = 0,
     ) -> None:
         """Follow the review; cards stay while their conflicts do."""
-        conflicts = [c for _, found in deciding.groups for c in found if c.conflict]
+        conflicts = deciding.conflicts()
         self._settle(proposal, conflicts, marks, sides, deciding.focus)
-        rest = deciding.count() - len(conflicts)
-        words = plural(rest, "{n} change fits by itself", "{n} changes fit by themselves")
-        self.fits.cause.setText(words)
-        self.fits.setVisible(rest > 0)
+        self.kept.setText(kept_words(proposal))
         for n, card in self._cards.items():
             card.show_state(
                 deciding.decision(n), deciding.choice(n), deciding.own(n),
@@ -128,8 +136,6 @@ class ColumnsPage(QWidget):
         super().resizeEvent(event)
         if self._key is not None and self._key[2] != (self.window().width() < NARROW):  # type: ignore[index]
             self.turned.emit()
-
-    turned = Signal()  # columns became parts, or parts columns: show the conflicts again
 
 
 def around(change: Change, base: list[str], candidate: list[str]) -> Around:

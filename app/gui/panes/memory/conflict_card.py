@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout
 from app.engine.records import Change, Decision
 from app.gui.look.text import number, tr
 from app.gui.look.theme import theme, token
+from app.gui.look.type import row_height
 from app.gui.panes.memory.change_card import OwnWords
 from app.gui.panes.memory.change_rows import effect_of, word_of
 from app.gui.panes.memory.conflict_bed import ConflictBed
@@ -26,6 +27,8 @@ from app.gui.panes.memory.pieces import Key, Marks, Piece, side_pieces, will_pie
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.labels import KeyCaps, Link, T
 from app.gui.widgets.paint import rounded, smooth
+
+HEAD = 38  # px
 
 
 @dataclass(frozen=True)
@@ -102,10 +105,9 @@ class ConflictCard(QWidget):
         self._verdict = ""
         self._place = place_of
         box = QVBoxLayout(self)
-        box.setContentsMargins(14, 8, 14, 10)
-        box.setSpacing(6)
-        box.addLayout(self._head(around))
-        self._columns: list[QWidget] = []
+        box.setContentsMargins(14, 0, 14, 10)
+        box.setSpacing(0)
+        box.addWidget(self._head(around))
         self._stacked = stacked
         box.addLayout(self._grid(marks, sides, around))
         self._bottom = self._choice_part()
@@ -115,7 +117,7 @@ class ConflictCard(QWidget):
 
     # ------------------------------------------------------------------ parts
 
-    def _head(self, around: Around) -> QHBoxLayout:
+    def _head(self, around: Around) -> QWidget:
         self._effect = T("", "small", "accent", weight=500)
         self._undo = Link(tr("Undo"), key="U")
         self._undo.clicked.connect(lambda: self.undone.emit(self.change.n))
@@ -125,14 +127,17 @@ class ConflictCard(QWidget):
         if around.line:
             line = tr("line {n}", n=number(around.line))
             where = f"{where}, {line}" if where else line
-        row = QHBoxLayout()
+        head = QWidget()
+        head.setMinimumHeight(row_height(HEAD))
+        row = QHBoxLayout(head)
         row.setContentsMargins(26, 0, 0, 0)
         row.setSpacing(10)
         row.addWidget(T(word_of(self.change), "body", weight=600))
         row.addWidget(T(where, "small", "text_soft", elide="right"), 1)
         for widget in (self._effect, self._undo, self._count):
             row.addWidget(widget)
-        return row
+        self._top = head
+        return head
 
     def _grid(self, marks: Mapping[Key, Marks], sides: Sides, around: Around) -> QGridLayout:
         old = [Piece("", cut(plain(line))) for line in self.change.old]
@@ -142,7 +147,7 @@ class ConflictCard(QWidget):
             (tr("Proposal"), sides.theirs, "2", side_pieces(self.change, "theirs", marks)),
         )
         grid = QGridLayout()
-        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setContentsMargins(0, 8, 0, 8)
         grid.setHorizontalSpacing(28)
         grid.setVerticalSpacing(2)
         for column, (name, who, key, pieces) in enumerate(texts):
@@ -154,7 +159,7 @@ class ConflictCard(QWidget):
                 grid.addWidget(part, at[0] + row, at[1], Qt.AlignmentFlag.AlignTop)
             if not self._stacked:
                 grid.setColumnStretch(column, 1)
-        self._columns_grid = grid
+        self._columns = grid
         return grid
 
     def _choice_part(self) -> QWidget:
@@ -225,18 +230,16 @@ class ConflictCard(QWidget):
         box = QRectF(self.rect()).adjusted(1, 1, -1, -1)
         edge, wide = ("accent", 1.5) if self._front else ("line", 1.0)
         rounded(painter, box, 8, token("raised" if self._front else "canvas"), token(edge), wide)
-        center = QPointF(22, 8 + 11)
+        head = QRectF(self._top.geometry())
+        center = QPointF(22, head.center().y() + 1)
         paint_circle(painter, center, self._verdict, front=self._front, waits=True)
-        grid = self._columns_grid.geometry()
-        painter.fillRect(QRectF(1, grid.top() - 4, self.width() - 2, 1), token("line"))
-        if not self._stacked:
-            for column in (1, 2):
-                x = self._columns_grid.cellRect(0, column).left() - 14
-                high = grid.height() + (6 if self._bottom.isHidden() else 4)
-                painter.fillRect(QRectF(x, grid.top() - 4, 1, high), token("line"))
-        if not self._bottom.isHidden():
-            top = self._bottom.geometry().top()
-            painter.fillRect(QRectF(1, top, self.width() - 2, 1), token("line"))
+        below = self.height() if self._bottom.isHidden() else self._bottom.geometry().top()
+        rules = [head.bottom(), *([] if self._bottom.isHidden() else [below])]
+        for y in rules:
+            painter.fillRect(QRectF(2, y, self.width() - 4, 1), token("line"))
+        for column in () if self._stacked else (1, 2):
+            x = self._columns.itemAt(column * 4).geometry().left() - 14  # type: ignore[union-attr]
+            painter.fillRect(QRectF(x, head.bottom(), 1, below - head.bottom() - 2), token("line"))
         painter.end()
 
 

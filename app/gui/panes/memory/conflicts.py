@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Literal
 
 from app.engine.records import Change, Decision, Proposal
-from app.gui.look.text import moment, number, preview, tr
+from app.gui.look.text import clock, moment, number, preview, tr
 from app.gui.panes.memory.causes import cause_words
 from app.gui.panes.memory.lines import plain
 
@@ -39,6 +39,20 @@ def sides_of(proposal: Proposal, now: datetime) -> Sides:
     who = preview(proposal.info.model, 24) or tr("no model")
     theirs = tr("{who}, {when}", who=who, when=moment(proposal.info.when, now))
     return Sides(before, file, theirs)
+
+
+def kept_words(proposal: Proposal) -> str:
+    """That the edit which met the proposal is not at stake: the version that keeps it."""
+    changed = proposal.changed
+    if changed is None:
+        return ""
+    edit = tr("Your edit") if changed.cause in ("hand", "external") else tr("The change")
+    time = clock(changed.when)
+    if not changed.number:
+        return tr("{edit} of {time} becomes a version of its own before anything is written.",
+                  edit=edit, time=time)  # fmt: skip
+    return tr("{edit} of {time} is kept as version {n}, whatever you choose here.",
+              edit=edit, time=time, n=number(changed.number))  # fmt: skip
 
 
 def choices(change: Change) -> list[tuple[str, str]]:

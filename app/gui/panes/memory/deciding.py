@@ -18,16 +18,23 @@ from app.gui.panes.memory.conflicts import Choice, choice_of, decision_of, press
 Verdict = Literal["accept", "reject"]
 
 GROUPS = (
-    "conflict", "dropped", "merged", "split", "reworded", "section_renamed", "moved", "added",
-    "wording",
+    "conflict", "dropped", "apart", "merged", "split", "reworded", "section_renamed", "moved",
+    "added", "wording",
 )  # fmt: skip
-ASKED_ONE_BY_ONE = ("conflict", "dropped")
+
+
+def asked_alone(change: Change) -> bool:
+    """Whether accepting the rest leaves it out: it needs a word of its own."""
+    return change.conflict or change.kind == "dropped"
 
 
 def group_of(change: Change) -> str:
-    """The group a change stands in. `wording`: other marks and spaces, the same words."""
+    """The group a change stands in. `apart`: parts of a merge or split that was taken apart;
+    `wording`: other marks and spaces, the same words."""
     if change.conflict:
         return "conflict"
+    if change.group:
+        return "apart"
     if change.kind == "reworded" and _words(change.before) == _words(change.after):
         return "wording"
     return change.kind
@@ -42,6 +49,7 @@ def grouped(changes: Sequence[Change]) -> list[tuple[str, list[Change]]]:
     homes: dict[str, list[Change]] = {group: [] for group in GROUPS}
     for change in changes:
         homes[group_of(change)].append(change)
+    homes["apart"].sort(key=lambda c: (c.group, c.kind != "dropped"))  # what goes, then what comes
     return [(group, found) for group, found in homes.items() if found]
 
 
@@ -86,8 +94,10 @@ class Deciding:
         """The person's own words for a change, kept also while they are not taken."""
         return self._own.get(n, "")
 
-    def conflicts_left(self) -> list[Change]:
-        return [change for change in self.left() if change.conflict]
+    def conflicts(self, *, left: bool = False) -> list[Change]:
+        """What both sides changed; `left`: that is not decided."""
+        open_ = self.left() if left else [self._by_n[n] for n in self.order]
+        return [change for change in open_ if change.conflict]
 
     def decisions(self) -> tuple[Decision, ...]:
         return tuple(self._said[n] for n in sorted(self._said))
@@ -184,7 +194,7 @@ class Deciding:
     def accept_rest(self) -> tuple[int, int]:
         """Accept what is undecided and cannot lose anything: (accepted, left to be asked)."""
         rest = self.left()
-        safe = [c for c in rest if group_of(c) not in ASKED_ONE_BY_ONE]
+        safe = [c for c in rest if not asked_alone(c)]
         for change in safe:
             self._said[change.n] = Decision(change.n, "accept")
             self._lately.append(change.n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from app.gui.look.text import plural, thousands, tr
+from app.gui.panes.memory.deciding import Deciding
 from app.gui.widgets.buttons import Button, IconButton, SegmentSwitch
 from app.gui.widgets.labels import T
 from app.gui.widgets.meter import Share
@@ -17,6 +18,7 @@ STANDING = {
     "compare": ("close",),
     "edit": ("cancel", "save"),
     "review": ("decided", "half", "reject_all", "back", "apply"),
+    "columns": ("decided", "reject_all", "back", "apply"),
     "closed": ("half", "close"),
     "queue": ("close",),
 }
@@ -78,14 +80,19 @@ class Acts:
         said = tr("tokens, estimated") if estimated else tr("tokens")
         self.budget.setToolTip(f"{words} {said}")
 
-    def show_apply(self, accepted: int, decided: int, all_: int, reason: str) -> None:
+    def show_apply(self, deciding: Deciding, reason: str) -> None:
         """The count in the main button, and how far one is."""
+        accepted, decided, whole = len(deciding.accepted()), deciding.decided(), deciding.count()
         if accepted:
             words = plural(accepted, "Apply {n} change", "Apply {n} changes")
-        elif decided and decided == all_:
+        elif decided and decided == whole:
             words = tr("Close without a change")
         else:
             words = tr("Apply")
         self.apply.setText(words)
         self.apply.set_off(reason)
-        self.decided.setText(tr("{n} of {all} decided", n=decided, all=all_))
+        left = len(deciding.conflicts(left=True))
+        said = tr("{n} of {all} decided", n=decided, all=whole)
+        self.decided.setText(
+            plural(left, "{n} conflict left", "{n} conflicts left") if left else said
+        )

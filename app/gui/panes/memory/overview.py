@@ -67,7 +67,12 @@ class Overview(QWidget):
     def show_deciding(self, deciding: Deciding) -> None:
         """Follow the decisions and the change in front."""
         self._marks = [
-            Mark(change.n, group, word_of(change), deciding.decision(change.n) is not None)
+            Mark(
+                change.n,
+                change.kind if group == "apart" else group,
+                word_of(change),
+                deciding.decision(change.n) is not None,
+            )
             for group, found in deciding.groups
             for change in found
         ]

@@ -23,9 +23,9 @@ from app.engine.records import (
     Provenance,
     Version,
 )
-from app.gui.look.text import moment, number, plural, preview, sentence, tr
+from app.gui.look.text import number, tr
 from app.gui.panes.memory.acts import memory_actions
-from app.gui.panes.memory.causes import near_day, since_words
+from app.gui.panes.memory.causes import since_words
 from app.gui.panes.memory.change_rows import word_of
 from app.gui.panes.memory.compare_page import ComparePage
 from app.gui.panes.memory.editor import Editor
@@ -37,6 +37,7 @@ from app.gui.panes.memory.queue_page import QueuePage
 from app.gui.panes.memory.review_view import ReviewView
 from app.gui.panes.memory.reviews import Reviews
 from app.gui.panes.memory.scrubber import Scrubber
+from app.gui.panes.memory.titles import titles
 from app.gui.panes.memory.versions import Versions
 from app.gui.panes.memory.writes import Keeper, Writes
 from app.gui.widgets.action import Action
@@ -103,7 +104,9 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         acts.half.chosen.connect(self.review.halves.show_half)
         self.review.halves.turned.connect(acts.half.set_current)
         self.review.changed.connect(self._on_decided)
+        self.review.turned.connect(self.settle_head)
         self.review.source_wanted.connect(self.open_source)
+        self.review.apart_wanted.connect(lambda: self.tasks.latest("apart", self.turn_apart()))
         self.review.raw_wanted.connect(lambda: self.tasks.latest("raw", self.show_raw()))
         self.file.line_chosen.connect(self.ask_why)
         self.file.acted.connect(self._on_empty_act)
@@ -198,9 +201,15 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._fold()
+
+    def _fold(self) -> None:
+        """What the window has no room for, and what three columns need none of."""
         window = self.window()
-        self.scrubber.setVisible(window.height() >= LOW)
-        self.acts.show_mode(self.mode, narrow=window.width() < NARROW)
+        columns = self.mode == "review" and self.review.in_columns()
+        self.scrubber.setVisible(window.height() >= LOW and not columns)
+        mode = "columns" if columns else self.mode
+        self.acts.show_mode(mode, narrow=window.width() < NARROW)
 
     # ------------------------------------------------------------------ modes
 
@@ -240,10 +249,11 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         return True
 
     def settle_head(self) -> None:
-        narrow = self.window().width() < NARROW
-        self.acts.show_mode(self.mode, narrow=narrow)
-        title, details = self._titles(narrow)
+        self._fold()
+        title, details = titles(self, narrow=self.window().width() < NARROW)
         self.head.set_title(title, details)
+        met = self.mode == "review" and bool(self.review.deciding.conflicts())
+        self.head.details.set_color("warn" if met else "text_faint")
         memory = self.memory
         known = memory.state != "unreadable"  # of a file not understood nothing is counted
         budget = memory.budget if known else 0
@@ -251,47 +261,9 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         self.acts.origins.setChecked(self.origins_on)
         deciding = self.review.deciding
         if self.mode == "review":
-            accepted = len(deciding.accepted())
-            self.acts.show_apply(
-                accepted, deciding.decided(), deciding.count(), self.why_not_apply()
-            )
+            self.acts.show_apply(deciding, self.why_not_apply())
         self._settle_main()
         self.titled.emit(title)
-
-    def _titles(self, narrow: bool) -> tuple[str, str]:
-        now = self.desk.now()
-        proposal = self.review.proposal
-        if self.mode in ("review", "closed") and proposal is not None:
-            days = len({name.split("#")[0] for name in proposal.info.inputs})
-            said = [
-                plural(days, "from {n} daily log", "from {n} daily logs") if days else "",
-                tr("by {model}", model=preview(proposal.info.model, 24))
-                if proposal.info.model and not narrow
-                else "",
-            ]
-            words = " ".join(part for part in said if part)
-            state = "" if self.mode == "review" else tr("decided, for reading only")
-            return tr("Review"), sentence([words, moment(proposal.info.when, now), state])
-        if self.mode == "compare":
-            return tr("Compare"), self.compare.title()
-        if self.mode == "edit":
-            return tr("Edit"), tr("MEMORY.md, raw text")
-        if self.mode == "queue":
-            return tr("Proposals"), plural(len(self.waiting()), "{n} waits", "{n} wait")
-        if self.mode == "version":
-            n = number(self.file.version)
-            return tr("Memory"), tr("version {n} of {all}", n=n, all=number(len(self.versions)))
-        memory = self.memory
-        if memory.state != "present":
-            return tr("Memory"), "MEMORY.md"
-        lines = len([line for line in memory.text.split("\n") if line.strip()])
-        latest = self.versions[0] if self.versions else None
-        parts = ["MEMORY.md"]
-        if latest is not None and not narrow:
-            day = near_day(latest, now)
-            parts.append(tr("version {n}, {day}", n=number(latest.number), day=day))
-        parts.append(plural(lines, "{n} line", "{n} lines"))
-        return tr("Memory"), sentence(parts)
 
     # ------------------------------------------------------------------ the file
 

@@ -26,11 +26,12 @@ from app.gui.panes.memory.result_panel import ResultPanel
 
 
 class ReviewView(QWidget):
-    """Emits `changed` after each decision and `moved` when another change is in front."""
+    """Emits `changed` after each decision, `turned` when list and three columns change places."""
 
     changed = Signal()
-    moved = Signal()
+    turned = Signal()
     source_wanted = Signal(object)  # Source
+    apart_wanted = Signal()  # of the change in front
     raw_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -61,7 +62,6 @@ class ReviewView(QWidget):
         columns.undone.connect(self._on_undone)
         columns.saved.connect(self._on_saved)
         columns.left.connect(self.leave_editing)
-        columns.rest_wanted.connect(lambda: self.show_columns(False))
         columns.turned.connect(self.render)
         self.list.focused.connect(self._on_focused)
         self.list.toggled.connect(self._on_toggled)
@@ -135,7 +135,7 @@ class ReviewView(QWidget):
         proposal = self.proposal
         if proposal is None:
             return
-        front = self.deciding.change(self.deciding.focus)
+        front = self.in_front()
         if self.in_columns() and (front is None or not front.conflict):
             self.show_columns(False)
             return
@@ -207,12 +207,11 @@ class ReviewView(QWidget):
         if found:
             self.list.clearSelection()
             self.render()
-            self.moved.emit()
         return bool(found)
 
     def edit(self) -> None:
         """Own words for the change in front."""
-        change = self.deciding.change(self.deciding.focus)
+        change = self.in_front()
         if change is None or not (change.after or change.conflict):
             return
         self._editing = change.n
@@ -233,7 +232,7 @@ class ReviewView(QWidget):
 
     def choose(self, key: Choice) -> str:
         """Choose what the conflict in front becomes; the reason when there is none."""
-        change = self.deciding.change(self.deciding.focus)
+        change = self.in_front()
         if change is None or not change.conflict:
             return tr("The change in front is no conflict.")
         if key not in dict(choices(change)):
@@ -254,6 +253,7 @@ class ReviewView(QWidget):
         self.list.drop_card()
         self.render()
         self.front().setFocus()
+        self.turned.emit()
         return True
 
     def _after(self) -> None:
@@ -280,7 +280,7 @@ class ReviewView(QWidget):
 
     def show_columns(self, on: bool) -> bool:
         """The conflicts in three columns, or all changes in their list. False: no conflict."""
-        conflicts = [c for _, found in self.deciding.groups for c in found if c.conflict]
+        conflicts = self.deciding.conflicts()
         if on and not conflicts:
             return False
         self._editing = 0
@@ -290,6 +290,7 @@ class ReviewView(QWidget):
         self.pages.setCurrentWidget(self.columns if on else self.halves)
         self.render()
         self.front().setFocus()
+        self.turned.emit()
         return True
 
     def turn(self) -> None:
@@ -309,11 +310,10 @@ class ReviewView(QWidget):
             several = len(self.list.numbers()) > 1
             if not several:
                 self.render()
-            self.moved.emit()
 
     def _on_toggled(self, n: int) -> None:
         decision = self.deciding.decision(n)
-        if decision is None and self.deciding.change(n) in self.deciding.conflicts_left():
+        if decision is None and n in [c.n for c in self.deciding.conflicts()]:
             self.go_to(n)  # a conflict is chosen first
             return
         self._decide([n], decision.verdict if decision is not None else "accept")
@@ -326,6 +326,7 @@ class ReviewView(QWidget):
         card.raw_wanted.connect(self.raw_wanted)
         card.saved.connect(self._on_saved)
         card.left.connect(self.leave_editing)
+        card.apart_wanted.connect(self.apart_wanted)
         card.choice_wanted.connect(lambda _, key: self.choose(key))
 
     def _on_saved(self, n: int, text: str) -> None:
@@ -361,10 +362,12 @@ class ReviewView(QWidget):
             self.deciding.focus = n
             self.list.clearSelection()
             self.render()
-            self.moved.emit()
+
+    def in_front(self) -> Change | None:
+        return self.deciding.change(self.deciding.focus)
 
     def first_source(self) -> Source | None:
-        change = self.deciding.change(self.deciding.focus)
+        change = self.in_front()
         return change.sources[0] if change is not None and change.sources else None
 
 

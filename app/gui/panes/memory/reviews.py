@@ -22,7 +22,7 @@ from app.gui.widgets.pane import Target
 
 WORK = (
     "refresh", "review", "preview", "keep", "apply", "why", "version", "compare", "save", "restore",
-    "undo", "reject", "consolidate", "open", "action",
+    "undo", "reject", "consolidate", "open", "action", "apart",
 )  # fmt: skip
 ENDED = ("failed", "skipped", "cancelled")
 
@@ -114,16 +114,19 @@ class Reviews:
             self.notices.drop("moved")
             return
         fits = len(proposal.changes) - len(conflicts)
-        if conflicts:
-            cause = tr("MEMORY.md changed after this proposal was made.")
-            words = plural(len(conflicts), "{n} change meets it", "{n} changes meet it")
-            rest = plural(fits, "{n} fits by itself", "{n} fit by themselves")
-            self.notice(cause, f"{words}; {rest}.", tone="warn", key="moved")
+        if not fits:
+            self.notices.drop("moved")
             return
-        words = tr("They touch lines that nobody else changed since.")
-        said = plural(fits, "{n} change fits the file as it is now.",
-                      "{n} changes fit the file as it is now.")  # fmt: skip
-        self.notice(said, words, tone="ok", key="moved")
+        cause = plural(fits, "{n} change fits by itself", "{n} changes fit by themselves")
+        words = tr("they touch lines that nobody else changed")
+        shows = (Act(tr("Show"), self.show_fitting),) if conflicts else ()
+        self.notice(cause, words, tone="ok", acts=shows, key="moved")
+
+    def show_fitting(self: Any) -> None:
+        """The first change that nobody else's edit touches."""
+        fitting = [c for c in self.review.deciding.left() if not c.conflict]
+        if fitting:
+            self.review.go_to(fitting[0].n)
 
     async def _marks(self: Any, changes: Sequence[Change]) -> dict[Key, Marks]:
         wanted = pairs(changes)

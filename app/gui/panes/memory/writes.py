@@ -55,7 +55,7 @@ class Writes:
     def why_not_apply(self: Any) -> str:
         """Why Apply cannot be done now; "" when it can."""
         deciding = self.review.deciding
-        conflicts = [c for c in deciding.left() if c.conflict]
+        conflicts = deciding.conflicts(left=True)
         if self.applying:
             return tr("It is being written.")
         if conflicts:
@@ -134,6 +134,25 @@ class Writes:
         self.show_mode("file")
         await self.refresh()
         self.tell(tr("The proposal is rejected, MEMORY.md stays as it is"), undo=False)
+
+    async def turn_apart(self: Any) -> None:
+        """Take the merge or split in front apart, or put its parts together again."""
+        proposal, change = self.review.proposal, self.review.in_front()
+        if proposal is None or change is None:
+            return
+        do = self.desk.engine.do
+        if change.group:
+            turned = do.put_together
+        elif change.kind in ("merged", "split") and not change.conflict:
+            turned = do.take_apart
+        else:
+            said = tr("Only what was merged or split can be taken apart")
+            self.undo_bar.show_act(said, tone="info")
+            return
+        await self.keeper.settled()
+        await turned(proposal.info.id, change.n, initiator=self)
+        await self.load_review(proposal.info.id)
+        self.review.go_to(change.group or change.n)
 
     # ------------------------------------------------------------------ the file
 

@@ -1,0 +1,270 @@
+"""A review in the memory place, on a real engine: deciding, own words, apply, undo."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from tests.helpers.memory_place import changes, front, memory, result, reviewing, run, settle, shown
+
+
+def test_losses_come_first_and_deciding_walks_on(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+            await reviewing(pane)
+            rows = pane.review.list.rows_model.rows()
+            assert rows[0].title == "Losses"
+            assert front(pane).word == "Lost"
+            assert run(pane, "apply") == "Nothing is decided yet."
+            run(pane, "accept")
+            await settle(pane)
+            assert changes(pane)[0].effect == "Accepted: the line goes"
+            assert front(pane).word == "Merged from 2"
+            assert any(row.gone == 1 for row in result(pane))
+            run(pane, "reject")
+            await settle(pane)
+            assert changes(pane)[1].effect == "Rejected: 2 lines stay"
+            info = (await engine.ask.proposals(waiting=True))[0]
+            kept = (await engine.ask.proposal(info.id)).decisions
+            assert {d.n: d.verdict for d in kept} == {5: "accept", 1: "reject"}
+            assert pane.acts.decided.text() == "2 of 7 decided"
+            assert pane.acts.apply.text() == "Apply 1 change"
+            # the same key again takes the decision back, U the last one of all
+            pane.review.go_to(5)
+            run(pane, "accept")
+            assert changes(pane)[0].effect == ""
+            run(pane, "next")
+            run(pane, "undecide")
+            await settle(pane)
+            assert (await engine.ask.proposal(info.id)).decisions == ()
+
+    qloop.run_until_complete(main())
+
+
+def test_accept_rest_never_takes_a_loss_along(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, _, _):
+            await reviewing(pane)
+            run(pane, "accept_rest")
+            await settle(pane)
+            undecided = [row.word for row in changes(pane) if not row.verdict]
+            assert undecided == ["Lost"]
+            assert pane.acts.apply.text() == "Apply 6 changes"
+
+    qloop.run_until_complete(main())
+
+
+def test_apply_writes_what_the_result_shows_then_undo(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+            before = memory(demo_folder)
+            await reviewing(pane)
+            run(pane, "reject")
+            for _ in range(6):
+                run(pane, "accept")
+            await settle(pane)
+            sign = {r.shown.text.split(" ")[0]: r.sign for r in result(pane) if r.sign}
+            assert sign["A"] == "+"
+            assert sign["Humidity"] == "~"
+            promised = [str(row.data) for row in result(pane) if row.number]
+            assert run(pane, "next") is None  # nothing is left: J goes to Apply
+            run(pane, "apply")
+            await settle(pane)
+            assert memory(demo_folder).rstrip("\n").split("\n") == promised
+            assert "- Backups of the controller go to two memory cards" in memory(demo_folder)
+            assert "- 周报用中文写，周五下午四点前发出" in memory(demo_folder)
+            assert pane.mode == "file"
+            assert pane.undo_bar.accessibleName().startswith("Version 4 written")
+            assert pane.acts.primary.text() == "Consolidate now"
+            pane.start_undo()
+            await settle(pane)
+            assert memory(demo_folder) == before
+            assert [v.cause for v in await engine.ask.versions()][:2] == ["undo", "consolidation"]
+
+    qloop.run_until_complete(main())
+
+
+def test_what_is_left_undecided_stays_waiting(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+            await reviewing(pane)
+            pane.review.go_to(3)
+            run(pane, "accept")
+            await settle(pane)
+            run(pane, "apply")
+            await settle(pane)
+            assert "- The pump runs 6 minutes at 06:30" in memory(demo_folder)
+            assert pane.mode == "file"
+            states = [
+                line.state
+                for section in (await engine.ask.day("memory/2026-11-27.md")).sections
+                for line in section.lines
+            ]
+            assert "waiting" in states
+            assert "6 undecided changes stay waiting" in pane.undo_bar.accessibleName()
+            assert pane.acts.primary.text() == "Review 6 changes"
+            assert len(pane.waiting()) == 1
+            await reviewing(pane)
+            assert len(changes(pane)) == 6
+            assert pane.review.deciding.decided() == 0
+            assert pane.head.title.text() == "Review"
+            assert pane.notices.isHidden()  # nothing moved: the rest stands on what was written
+            assert pane.acts.apply.text() == "Apply"
+            for _ in range(6):
+                run(pane, "reject")
+            run(pane, "apply")
+            await settle(pane)
+            assert pane.acts.primary.text() == "Consolidate now"
+            assert pane.waiting() == []
+
+    qloop.run_until_complete(main())
+
+
+def test_when_another_gives_way_to_what_is_applied_nothing_waits(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+            other = copied(demo_folder, (await engine.ask.proposals(waiting=True))[0].id)
+            await pane.refresh()
+            assert len(pane.waiting()) == 2
+            pane.start_review(next(one.id for one in pane.waiting() if one.id != other))
+            await settle(pane)
+            run(pane, "reject")
+            for _ in range(6):
+                run(pane, "accept")
+            await settle(pane)
+            run(pane, "apply")
+            await settle(pane)
+            states = {one.id: one.state for one in await engine.ask.proposals()}
+            assert sorted(states.values()) == ["partly_applied", "superseded"]
+            assert pane.waiting() == []
+            assert pane.acts.primary.text() == "Consolidate now"
+            assert not pane.scrubber.line._waiting
+
+    qloop.run_until_complete(main())
+
+
+def copied(demo_folder: Path, proposal_id: str) -> str:
+    """The id of a second proposal, of the same sections, that nobody has opened."""
+    place = next(demo_folder.rglob(f"{proposal_id}.json"))
+    other = f"{proposal_id}b"
+    data = json.loads(place.read_text("utf-8"))
+    data |= {"id": other, "state": "proposed"}
+    place.with_name(f"{other}.json").write_text(json.dumps(data), "utf-8")
+    return other
+
+
+def test_own_words_are_written_with_chinese_by_input_method(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, _, _):
+            await reviewing(pane)
+            pane.review.go_to(7)
+            run(pane, "edit")
+            card = pane.review.list.card()
+            assert card is not None
+            field = card.field
+            assert field.words() == "- Bed 4 holds basil only; the coriander is in bed 3"
+            field.selectAll()
+            event = QInputMethodEvent()
+            event.setCommitString("- 四号苗床只有罗勒")
+            QApplication.sendEvent(field, event)
+            field.take()
+            await settle(pane)
+            row = next(r for r in changes(pane) if r.n == 7)
+            assert row.effect == "Accepted in your words"
+            assert any("四号苗床只有罗勒" in r.shown.text and r.sign == "~" for r in result(pane))
+            run(pane, "apply")
+            await settle(pane)
+            assert "- 四号苗床只有罗勒\n" in memory(demo_folder)
+
+    qloop.run_until_complete(main())
+
+
+def test_letters_typed_into_own_words_decide_nothing(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, _, _):
+            await reviewing(pane)
+            pane.review.go_to(7)
+            run(pane, "edit")
+            card = pane.review.list.card()
+            assert card is not None
+            qtbot.keyClicks(card.field, "ar")
+            assert pane.review.deciding.decided() == 0
+            qtbot.keyClick(card.field, Qt.Key.Key_Escape)
+            await settle(pane)
+            assert not front(pane).editing
+            assert pane.mode == "review"
+
+    qloop.run_until_complete(main())
+
+
+def test_conflict_is_asked_and_blocks_apply(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+            await reviewing(pane)
+            pane.review.go_to(3)
+            run(pane, "accept")
+            await settle(pane)
+            now = await engine.ask.memory()
+            mine = now.text.replace("The pump runs 4 minutes", "The pump runs 9 minutes")
+            await engine.do.write_memory(mine, now.sha256)
+            await settle(pane)
+            first = changes(pane)[0]
+            assert first.word == "Both changed this line"
+            assert not first.verdict
+            assert [p.label for p in first.pieces if p.label] == ["File now", "Proposal"]
+            assert front(pane).n == first.n  # it is asked before anything else
+            assert pane.head.details.text().startswith("MEMORY.md changed at ")
+            assert pane.head.details.text().endswith("after this proposal was made")
+            assert pane.notices.causes()[0] == "6 changes fit by themselves"
+            assert pane.acts.decided.text() == "1 conflict left"
+            assert run(pane, "apply") == "1 conflict left"
+            pane.review.go_to(first.n)
+            run(pane, "reject")
+            assert changes(pane)[0].effect == "Kept as in the file"
+            run(pane, "accept_rest")
+            await settle(pane)
+            run(pane, "apply")
+            await settle(pane)
+            assert "The pump runs 9 minutes" in memory(demo_folder)
+
+    qloop.run_until_complete(main())
+
+
+def test_narrow_window_turns_between_changes_and_result(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot, (847, 612)) as (pane, _, _):
+            await reviewing(pane)
+            review = pane.review
+            assert review.halves.narrow
+            assert review.halves.left.isVisible()
+            assert not review.right.isVisible()
+            run(pane, "turn")
+            assert review.right.isVisible()
+            assert not review.halves.left.isVisible()
+            assert not pane.scrubber.isVisible()
+
+    qloop.run_until_complete(main())
