@@ -58,7 +58,8 @@ from app.engine.records import (
     Window,
 )
 from app.engine.rooms import Rooms
-from app.engine.search.query import describe, parse
+from app.engine.search.describe import describe
+from app.engine.search.query import parse
 from app.engine.session import pages
 from app.engine.session.evicted import evicted_results
 from app.engine.session.transcript import full_text
@@ -297,7 +298,8 @@ class Questions:
     async def search_meaning(self, text: str) -> str:
         """What `text` searches for, as a sentence: its words, phrases and filters."""
         now = self._rooms.clock().astimezone()
-        return describe(parse(text, today=now.date(), zone=now.tzinfo or UTC))
+        zone = now.tzinfo or UTC
+        return describe(parse(text, today=now.date(), zone=zone), zone)
 
     async def evicted(self) -> list[EvictedInfo]:
         """Results that were put aside, newest first."""

@@ -468,7 +468,8 @@ class Query(Struct, frozen=True):
     """What a person or a model asked for. `text` may hold filters; `layers` empty means all.
 
     `start` is the `next` of the page before, for the hits after it. `context` is how many entries
-    before and after a session's hit are to come with it.
+    before and after a session's hit are to come with it. `fold` makes one hit, with its `places`,
+    of the same line found in MEMORY.md, logs and history (natural mode does it with all hits).
     """
 
     text: str
@@ -478,6 +479,7 @@ class Query(Struct, frozen=True):
     newest_first: bool = False
     start: int = 0
     context: int = 0
+    fold: bool = False
 
 
 class Span(Struct, frozen=True, gc=False):

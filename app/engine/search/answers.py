@@ -13,17 +13,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
-from io import BytesIO
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO
 
 from msgspec.structs import replace
 
 from app.engine.records import Hit, Query, SearchMode, SearchResult
-from app.engine.search.documents import open_for_reading, text_at
+from app.engine.search.days import days_meant
+from app.engine.search.folding import Folding, folded_layers
 from app.engine.search.literal import Found, Stopped, scan_files
 from app.engine.search.matching import (
     WIDTH,
@@ -33,20 +30,20 @@ from app.engine.search.matching import (
     natural_match,
     words_match,
 )
+from app.engine.search.natural import natural_expression, natural_terms, natural_units
 from app.engine.search.query import (
-    Filters,
+    LONGEST_QUERY,
     Parsed,
-    natural_expression,
-    natural_terms,
-    natural_units,
+    Term,
     parse,
     without_expression,
     words_expression,
 )
-from app.engine.search.ranking import Weighing, ordered
+from app.engine.search.reasons import why_none, words_instead
 from app.engine.search.rows import Row
 from app.engine.search.store import Store
-from app.engine.search.terms import fold
+from app.engine.search.texts import Texts
+from app.engine.search.weighing import Question
 
 CANDIDATES = 600
 """Documents natural mode ranks with their neighbours."""
@@ -56,54 +53,11 @@ VERIFIED = 2_000
 """Candidates read at most, when a term has signs that only the text can show."""
 SCAN_SECONDS = 1.0
 """How long a scan of the files may take before it answers with what it has."""
+LAST_SECONDS = 0.15
+"""The same, when an index has already said that there is hardly anything to find."""
 
 Halt = Callable[[], bool]
 Judge = Callable[[str], "list[Stretch] | None"]
-
-
-class Texts:
-    """The files behind the hits, opened once each. Use as a context manager."""
-
-    def __init__(self, root: Path, store: Store) -> None:
-        self._root = root
-        self._store = store
-        self._open: dict[str, BinaryIO | None] = {}
-
-    def __enter__(self) -> Texts:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for file in self._open.values():
-            if file is not None:
-                file.close()
-
-    def of(self, row: Row) -> str | None:
-        """The text of a document as it is now; None when it is gone."""
-        if row.path not in self._open:
-            if len(self._open) > 200:
-                self.__exit__(None, None, None)
-                self._open.clear()
-            self._open[row.path] = self._file(row.path)
-        file = self._open[row.path]
-        if file is None:
-            return None
-        with suppress(OSError):
-            return text_at(file, row.layer, (row.line, row.offset, row.length))
-        return None
-
-    def _file(self, path: str) -> BinaryIO | None:
-        known = self._store.file(path)
-        if known is not None and known.text is not None:
-            return BytesIO(known.text.encode("utf-8", "replace"))
-        try:
-            return open_for_reading(self._root / path)
-        except OSError:
-            return None
 
 
 class Answering:
@@ -116,6 +70,7 @@ class Answering:
         self._root = root
         self._store = store
         self._query = query
+        self._now = now
         self._zone = zone
         self._halt = halt
         self._width = width
@@ -137,19 +92,22 @@ class Answering:
             result = self._in_mode(mode, typing=typing)
             if result.hits:
                 return result
-        mode: SearchMode = query.mode
-        return SearchResult((), 0, {}, mode, self._why_none(), complete=not self._partial)
+        reason = why_none(self._store, parsed, gone=self._gone, partial=self._partial)
+        instead = words_instead(self._store, parsed)
+        whole = not self._partial
+        return SearchResult((), 0, {}, query.mode, reason, complete=whole, nearest=instead)
 
     def _in_mode(self, mode: SearchMode, *, typing: bool) -> SearchResult:
         if mode == "literal" or self._store is None:
             return self._scanned(mode, typing=typing)
-        if mode == "words":
-            return self._words(self._store, typing=typing)
-        return self._natural(self._store)
+        with Texts(self._root, self._store) as texts:
+            if mode == "words":
+                return self._words(self._store, texts, typing=typing)
+            return self._natural(self._store, texts)
 
     # ------------------------------------------------------------------ with the index
 
-    def _words(self, store: Store, *, typing: bool) -> SearchResult:
+    def _words(self, store: Store, texts: Texts, *, typing: bool) -> SearchResult:
         parsed, query = self._parsed, self._query
         expression = words_expression(parsed, typing=typing)
         verify = any(term.needle for term in parsed.terms)
@@ -163,9 +121,11 @@ class Answering:
         )  # fmt: skip
         scored = [(-row.rank, row) for row in rows]
         cut = len(rows) == self._wanted(verify)
-        return self._result(store, "words", expression, scored, judge, verify=verify, cut=cut)
+        return self._result(
+            store, texts, "words", expression, scored, judge, verify=verify, cut=cut
+        )
 
-    def _natural(self, store: Store) -> SearchResult:
+    def _natural(self, store: Store, texts: Texts) -> SearchResult:
         parsed, query = self._parsed, self._query
         wanted = natural_terms(parsed)
         verify = any(term.needle and len(term.main) == 1 for term in wanted)
@@ -188,43 +148,40 @@ class Answering:
             scored = [(0.0, row) for row in rows]
             cut = len(rows) == self._wanted(verify)
         else:
-            scored, cut = self._weighed(store, natural_units(wanted), verify=verify)
-        return self._result(store, "natural", expression, scored, judge, verify=verify, cut=cut)
+            scored, cut = self._weighed(store, texts, wanted, verify=verify)
+        return self._result(
+            store, texts, "natural", expression, scored, judge, verify=verify, cut=cut
+        )
 
     def _weighed(
-        self, store: Store, units: list[str], *, verify: bool
+        self, store: Store, texts: Texts, wanted: tuple[Term, ...], *, verify: bool
     ) -> tuple[list[tuple[float, Row]], bool]:
         """Documents that hold a term, or stand beside one that does, best first; whether there
         are more."""
-        parsed = self._parsed
-        without = without_expression(parsed)
-        weighing = Weighing(store.totals()[1])
-        sessions = store.session_files()
-        for unit in units:
-            postings, count = store.postings(unit, without, parsed.filters)
-            weighing.add(postings, count, sessions=sessions)
-            if self._halt():
-                raise Stopped
-        start = self._query.start
+        parsed, start = self._parsed, self._query.start
+        today = self._now.astimezone(self._zone).date()
+        question = Question(
+            store, texts, without=without_expression(parsed), filters=parsed.filters,
+            spans=days_meant(self._query.text[:LONGEST_QUERY], today), zone=self._zone,
+            halt=self._halt,
+        )  # fmt: skip
         candidates = start + (CANDIDATES if verify else self._query.limit * 2 + SPARE)
-        best = {place: score for score, place in weighing.best(candidates)}
-        rows = store.near(best, parsed.filters)
-        scored = ordered([(best[(row.file, row.order)], row) for row in rows])
-        return scored[start:], len(best) == candidates
+        scored, cut = question.best(natural_units(wanted), candidates)
+        return scored[start:], cut
 
     def _wanted(self, verify: bool) -> int:
         """How many candidates are read for a page."""
         return VERIFIED if verify else self._query.limit + SPARE
 
     def _result(
-        self, store: Store, mode: SearchMode, expression: str,
+        self, store: Store, texts: Texts, mode: SearchMode, expression: str,
         scored: list[tuple[float, Row]], judge: Judge, *, verify: bool, cut: bool,
     ) -> SearchResult:  # fmt: skip
         """`cut` says that there are candidates behind the scored ones."""
         if not scored:
             return SearchResult((), 0, {}, mode)
         natural = mode == "natural"
-        hits, seen, lost, used = self._hits(store, scored, judge, natural=natural, every=verify)
+        hits, seen, lost, used = self._hits(texts, scored, judge, mode=mode, every=verify)
         if verify:
             complete = len(scored) < (CANDIDATES if natural else VERIFIED)
             counts = seen
@@ -241,42 +198,50 @@ class Answering:
         )  # fmt: skip
 
     def _hits(
-        self, store: Store, scored: Sequence[tuple[float, Row]], judge: Judge, *,
-        natural: bool, every: bool,
+        self, texts: Texts, scored: Sequence[tuple[float, Row]], judge: Judge, *,
+        mode: SearchMode, every: bool,
     ) -> tuple[list[Hit], dict[str, int], dict[str, int], int]:  # fmt: skip
         """Hits, documents seen and lost per layer, and how many candidates the hits took."""
-        hits: list[Hit] = []
+        folding = Folding(folded_layers(self._query, mode))
         used = len(scored)
         seen: dict[str, int] = {}
         lost: dict[str, int] = {}
-        texts_seen: set[str] = set()
-        with Texts(self._root, store) as texts:
-            for at, (score, row) in enumerate(scored):
-                if self._halt():
-                    raise Stopped
-                full = len(hits) >= self._query.limit
-                used = min(used, at) if full else used
-                if full and not every:
-                    break
-                text = texts.of(row)
-                places = None if text is None else judge(text)
-                if text is None or places is None:
-                    lost[row.layer] = lost.get(row.layer, 0) + 1
-                    continue
-                seen[row.layer] = seen.get(row.layer, 0) + 1
-                same = fold(text).strip(" -*\t\r\n") if natural else ""
-                if full or (same and same in texts_seen):
-                    continue
-                texts_seen.add(same)
-                hits.append(self._hit(row, score, text, places))
-        return hits, seen, lost, used
+        for at, (score, row) in enumerate(scored):
+            if self._halt():
+                raise Stopped
+            full = len(folding.hits) >= self._query.limit
+            used = min(used, at) if full else used
+            if full and not every:
+                break
+            text = texts.of(row)
+            places = None if text is None else judge(text)
+            if text is None or places is None:
+                lost[row.layer] = lost.get(row.layer, 0) + 1
+                continue
+            seen[row.layer] = seen.get(row.layer, 0) + 1
+            if not full:
+                folding.add(self._hit(row, score, text, places, texts), text)
+        return folding.hits, seen, lost, used
 
-    def _hit(self, row: Row, score: float, text: str, places: list[Stretch]) -> Hit:
+    def _hit(self, row: Row, score: float, text: str, places: list[Stretch], texts: Texts) -> Hit:
         shown, spans = excerpt(text, places, self._width)
+        before, after = self._beside(row, texts)
         return Hit(
             row.layer, row.path, row.line, shown, spans, score, row.when, row.session, row.entry,
-            row.role, row.tool,
+            row.role, row.tool, before=before, after=after,
         )  # fmt: skip
+
+    def _beside(self, row: Row, texts: Texts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The texts of the entries before and after, as many as the query wants."""
+        far = self._query.context
+        if far < 1 or row.layer != "sessions":
+            return (), ()
+        before = texts.run(row, range(-far, 0))
+        after = texts.run(row, range(1, far + 1))
+        return (
+            tuple(excerpt(text, (), self._width)[0] for text in before),
+            tuple(excerpt(text, (), self._width)[0] for text in after),
+        )
 
     # ------------------------------------------------------------------ without it
 
@@ -286,19 +251,24 @@ class Answering:
             return SearchResult((), 0, {}, mode)
         found, complete = scan_files(
             self._root, self._parsed.filters, judge,
-            limit=self._query.start + self._query.limit, seconds=SCAN_SECONDS, halt=self._halt,
-            zone=self._zone,
+            limit=self._query.start + self._query.limit,
+            seconds=SCAN_SECONDS if self._store is None else LAST_SECONDS,
+            halt=self._halt, zone=self._zone,
         )  # fmt: skip
         self._partial = self._partial or not complete
         if self._query.newest_first:
             found.sort(key=lambda one: one.when or datetime.min.replace(tzinfo=UTC), reverse=True)
         start, end = self._query.start, self._query.start + self._query.limit
-        hits = tuple(self._found_hit(one) for one in found[start:end])
+        folding = Folding(folded_layers(self._query, mode))
+        for one in found[start:end]:
+            folding.add(self._found_hit(one), one.text)
         counts: dict[str, int] = {}
         for one in found:
             counts[one.layer] = counts.get(one.layer, 0) + 1
         following = end if end < len(found) else 0
-        return SearchResult(hits, len(found), counts, mode, complete=complete, next=following)
+        return SearchResult(
+            tuple(folding.hits), len(found), counts, mode, complete=complete, next=following
+        )
 
     def _scan_judge(self, mode: SearchMode, typing: bool) -> Judge | None:
         parsed = self._parsed
@@ -325,28 +295,6 @@ class Answering:
             one.layer, one.path, one.line, shown, spans, float(len(one.places)), one.when,
             one.session, one.entry, one.role, one.tool,
         )  # fmt: skip
-
-    # ------------------------------------------------------------------ reasons
-
-    def _why_none(self) -> str:
-        parsed = self._parsed
-        if parsed.filters and self._store is not None and parsed.groups:
-            without = without_expression(parsed)
-            for expression in (
-                words_expression(parsed, typing=parsed.typing),
-                natural_expression(natural_terms(parsed)),
-            ):
-                counts, _ = self._store.count(expression, without, Filters())
-                left_out = sum(counts.values())
-                if left_out:
-                    noun = "match" if left_out == 1 else "matches"
-                    return f"The filters leave out {left_out} {noun}."
-        if self._gone:
-            noun = "match has" if self._gone == 1 else "matches have"
-            return f"{self._gone} {noun} gone from the files since they were indexed."
-        if self._partial:
-            return "Nothing was found in what could be looked through in time."
-        return "No line or message holds this."
 
 
 def _asked(query: Query, now: datetime, zone: tzinfo) -> Parsed:

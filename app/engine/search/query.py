@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from functools import cache
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from app.engine.records import LAYERS
 from app.engine.search.stems import stem
-from app.engine.search.terms import STEM_MARK, Token, fold, tokens
+from app.engine.search.terms import Token, fold, tokens
 
 LONGEST_QUERY = 2_000
 """Characters of a query that count."""
@@ -132,7 +130,7 @@ def parse(text: str, *, today: date, zone: tzinfo = UTC) -> Parsed:
             joining = True
             continue
         quoted = piece["phrase"] is not None
-        term = _term(piece["phrase"] if quoted else piece_text, quoted, bool(piece["star"]))
+        term = term_of(piece["phrase"] if quoted else piece_text, quoted, bool(piece["star"]))
         if not piece["not"]:
             literal.append(piece["phrase"] if quoted else piece_text)
         if term is None:
@@ -159,7 +157,7 @@ def _why_empty(text: str, parsed: Parsed) -> str:
     return "There are no letters or digits to search for."
 
 
-def _term(text: str, quoted: bool, star: bool) -> Term | None:
+def term_of(text: str, quoted: bool = False, star: bool = False) -> Term | None:
     """One typed word or phrase as a term; None when nothing in it can be searched for."""
     opened = star or (not quoted and text.endswith("*"))
     bare = text.rstrip("*") if opened else text
@@ -225,8 +223,11 @@ def _when(now: Filters, field: str, value: str, today: date, zone: tzinfo) -> Fi
     days = _days(value, today)
     if days is None:
         return None
-    start = datetime.combine(days[0], time(), zone).astimezone(UTC)
-    end = datetime.combine(days[1], time(), zone).astimezone(UTC)
+    try:
+        start = datetime.combine(days[0], time(), zone).astimezone(UTC)
+        end = datetime.combine(days[1], time(), zone).astimezone(UTC)
+    except OverflowError:  # the first or last day there is, in a zone that lies beyond it
+        return None
     if field != "before" and (now.after is None or start > now.after):
         now = replace(now, after=start)
     limit = start if field == "before" else end if field == "day" else None
@@ -265,124 +266,20 @@ def words_expression(parsed: Parsed, *, typing: bool = False) -> str:
 
     With `typing` the last word may go on.
     """
-    groups = [[_phrase(term) for term in group] for group in parsed.groups]
+    groups = [[phrase(term) for term in group] for group in parsed.groups]
     if not groups:
         return ""
     if typing:
-        groups[-1][-1] = _phrase(replace(parsed.groups[-1][-1], open=True))
+        groups[-1][-1] = phrase(replace(parsed.groups[-1][-1], open=True))
     return " AND ".join(f"({' OR '.join(group)})" for group in groups)
 
 
 def without_expression(parsed: Parsed) -> str:
     """The FTS5 expression for what must not be there; "" when there is nothing."""
-    return " OR ".join(_phrase(term) for term in parsed.without)
+    return " OR ".join(phrase(term) for term in parsed.without)
 
 
-def natural_units(wanted: tuple[Term, ...]) -> list[str]:
-    """FTS5 expressions for natural mode, one for each thing that counts on its own.
-
-    A word is met by its stem, however it is written; a Chinese run by each of its pairs.
-    """
-    units: dict[str, None] = {}
-    for term in wanted:
-        if term.quoted:
-            units[_phrase(term)] = None
-            continue
-        for i, one in enumerate(term.stems):
-            if term.open and i == len(term.stems) - 1:
-                units[f'"{one}"*'] = None
-            elif one.isascii():
-                units[f'"{one}" OR "{STEM_MARK}{one}"'] = None
-            else:
-                units[f'"{one}"'] = None
-    return list(units)
-
-
-def natural_expression(wanted: tuple[Term, ...]) -> str:
-    """The FTS5 expression for natural mode: any of the terms."""
-    return " OR ".join(natural_units(wanted))
-
-
-def natural_terms(parsed: Parsed) -> tuple[Term, ...]:
-    """The terms natural mode asks for: function words dropped, unless nothing would be left."""
-    english, chinese = stop_words()
-    kept: list[Term] = []
-    for term in parsed.terms:
-        if term.quoted:
-            kept.append(term)
-        elif term.main[0] in english and len(term.main) == 1 and not term.needle:
-            continue
-        elif not term.text.isascii() and not term.open:
-            kept += _chinese(term, chinese)
-        else:
-            kept.append(term)
-    return tuple(kept) or parsed.terms
-
-
-def _chinese(term: Term, splitter: re.Pattern[str]) -> list[Term]:
-    """A term without spaces, cut at the function words in it."""
-    parts = [_term(part, False, False) for part in splitter.split(fold(term.text))]
-    return [part for part in parts if part is not None] or [term]
-
-
-@cache
-def stop_words() -> tuple[frozenset[str], re.Pattern[str]]:
-    """English function words (folded), and a pattern that cuts a Chinese run at its own."""
-    folder = Path(__file__).resolve().parents[3] / "resources" / "search"
-    english = frozenset(_list(folder / "stop_words_en.txt"))
-    chinese = sorted(_list(folder / "stop_words_zh.txt"), key=len, reverse=True)
-    return english, re.compile("|".join(map(re.escape, chinese)) or r"(?!)")
-
-
-def _list(path: Path) -> list[str]:
-    try:
-        lines = path.read_text("utf-8").split("\n")
-    except OSError:
-        return []
-    return [word for line in lines if not line.startswith("#") for word in line.split()]
-
-
-# ---------------------------------------------------------------------------- plain words
-
-
-def describe(parsed: Parsed) -> str:
-    """What is searched for, as a sentence."""
-    if parsed.empty:
-        return parsed.empty
-    groups = [" or ".join(_say(term) for term in group) for group in parsed.groups]
-    parts = [" and ".join(groups) if groups else "everything"]
-    if parsed.without:
-        parts.append("without " + " or ".join(_say(term) for term in parsed.without))
-    parts += _say_filters(parsed.filters)
-    if parsed.cut:
-        parts.append("(the query was too long; its beginning is used)")
-    return f"Searching for {', '.join(parts)}."
-
-
-def _say(term: Term) -> str:
-    shown = term.text.rstrip("*") if term.open else term.text
-    if term.quoted:
-        return f"the phrase “{shown}”"
-    return f"words beginning with “{shown}”" if term.text.endswith("*") else f"“{shown}”"
-
-
-def _say_filters(filters: Filters) -> list[str]:
-    said: list[str] = []
-    for names, word in (
-        (filters.layers, "in"), (filters.not_layers, "not in"), (filters.roles, "said by"),
-        (filters.not_roles, "not said by"), (filters.tools, "of the tool"),
-        (filters.not_tools, "not of the tool"), (filters.sessions, "in the session"),
-        (filters.has, "with"),
-    ):  # fmt: skip
-        if names:
-            said.append(f"{word} {' or '.join(sorted(names))}")
-    if filters.after:
-        said.append(f"from {filters.after:%Y-%m-%d %H:%M} UTC on")
-    if filters.before:
-        said.append(f"before {filters.before:%Y-%m-%d %H:%M} UTC")
-    return said
-
-
-def _phrase(term: Term) -> str:
+def phrase(term: Term) -> str:
+    """The FTS5 expression for one term: its words in a row."""
     quoted = '"' + " ".join(term.main) + '"'
     return quoted + "*" if term.open else quoted

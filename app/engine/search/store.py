@@ -22,7 +22,7 @@ from app.engine.search.conditions import SLOTS, conditions
 from app.engine.search.documents import EVICTED, Document, Marked
 from app.engine.search.query import Filters
 from app.engine.search.rows import FILE_COLUMNS, ROW_COLUMNS, FileRow, Posting, Row
-from app.engine.search.terms import index_text
+from app.engine.search.terms import FENCE, STEM_MARK, index_text
 
 SCHEMA = 1
 COUNTED = 20_000
@@ -322,6 +322,40 @@ class Store:
             (expression, COUNTED),
         ).fetchone()
         return 0 if found is None else found[0]
+
+    def unread(self) -> int:
+        """How many files are known, but left out as their text cannot be read."""
+        return self._db.execute(
+            "SELECT count(*) FROM files WHERE workspace=? AND problem<>''", (self._workspace,)
+        ).fetchone()[0]
+
+    # ------------------------------------------------------------------ vocabulary
+
+    def spelled(self, beginning: str, shortest: int, longest: int, most: int) -> list[str]:
+        """Words (no stems) of the vocabulary that begin so, by length in characters, in order."""
+        found = self._vocabulary(
+            "SELECT term FROM temp.vocabulary WHERE term>=? AND term<? "
+            "AND length(term) BETWEEN ? AND ? LIMIT ?",
+            (beginning, beginning + "\U0010ffff", shortest, longest, most),
+        )
+        return [term for (term,) in found if term[0] not in (FENCE, STEM_MARK)]
+
+    def documents_with(self, words: Iterable[str]) -> dict[str, int]:
+        """In how many documents each word or stem stands; those removed lately still count."""
+        counts: dict[str, int] = {}
+        for word in words:
+            found = self._vocabulary(
+                "SELECT sum(doc) FROM temp.vocabulary WHERE term IN (?, ?)",
+                (word, STEM_MARK + word),
+            )
+            counts[word] = found[0][0] or 0
+        return counts
+
+    def _vocabulary(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        self._db.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, terms, row)"
+        )
+        return self._db.execute(sql, values).fetchall()
 
     # ------------------------------------------------------------------ health
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.engine.search.describe import describe
 from app.engine.search.matching import (
     excerpt,
     literal_match,
@@ -15,13 +16,8 @@ from app.engine.search.matching import (
     natural_match,
     words_match,
 )
-from app.engine.search.query import (
-    describe,
-    natural_expression,
-    natural_terms,
-    parse,
-    words_expression,
-)
+from app.engine.search.natural import natural_expression, natural_terms
+from app.engine.search.query import parse, words_expression
 from app.engine.search.terms import fold
 
 TODAY = date(2026, 9, 12)

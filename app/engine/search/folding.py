@@ -1,0 +1,48 @@
+"""The same line found in several places is one hit (ux, section 7).
+
+Idea: a fact stands in a daily log, in MEMORY.md and in its history, word for word; a person wants
+it once, and to know where. Messages are folded in answer to a question only: who looks for a word
+wants each time it was said. Pure.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from app.engine.records import LAYERS, Hit, HitPlace, Query
+from app.engine.search.terms import fold
+
+LINES = frozenset({"memory", "daily", "history"})
+MOST_PLACES = 50
+"""Places of one hit that are named."""
+
+
+class Folding:
+    """Collects hits in their order; those with the same text, in these `layers`, become one."""
+
+    def __init__(self, layers: frozenset[str]) -> None:
+        self.hits: list[Hit] = []
+        self._layers = layers
+        self._at: dict[str, int] = {}
+
+    def add(self, hit: Hit, text: str) -> None:
+        """One more hit, or one more place of an earlier hit. `text` is all of the hit's text."""
+        same = fold(text).strip(" -*\t\r\n") if hit.layer in self._layers else ""
+        at = self._at.get(same) if same else None
+        if at is None:
+            if same:
+                self._at[same] = len(self.hits)
+            self.hits.append(hit)
+        elif len(self.hits[at].places) < MOST_PLACES:
+            first = self.hits[at]
+            place = HitPlace(
+                hit.layer, hit.path, hit.line, hit.when, hit.session_id, hit.entry_id
+            )  # fmt: skip
+            self.hits[at] = replace(first, places=(*first.places, place))
+
+
+def folded_layers(query: Query, mode: str) -> frozenset[str]:
+    """In which layers the same text is one hit, in the mode that answers."""
+    if mode == "natural":
+        return frozenset(LAYERS)
+    return LINES if query.fold else frozenset()

@@ -1,0 +1,98 @@
+"""Words of the index that are spelled like one that is not there.
+
+Idea: an index knows its vocabulary; a wrong letter, a missing or a swapped one is a short distance.
+Bounded: a few thousand words with the same beginning are compared, none longer than the clock
+allows. Invariant: every word offered stands in the index now.
+"""
+
+from __future__ import annotations
+
+import time
+
+from app.engine.search.store import Store
+
+COMPARED = 50_000
+"""Words of one beginning that are looked at."""
+CLOSE_BEGINNING = 3
+"""Letters a word must share at its beginning when nobody is there to choose."""
+ROOT, ENDING = 5, 4
+"""Letters of a root at least, and letters of an ending at most."""
+MOST = 5
+
+
+def nearest_words(store: Store, words: list[str], *, seconds: float = 0.06) -> tuple[str, ...]:
+    """Up to `MOST` words to offer instead of `words`, nearest first, then those found most."""
+    end = time.monotonic() + seconds
+    found: dict[str, tuple[int, int]] = {}
+    for word in words:
+        beginnings = dict.fromkeys((word[:3], word[:2], word[:1], word[1:2]))
+        for beginning in filter(None, beginnings):
+            for away, near in _near(store, word, beginning, end):
+                known = found.get(near)
+                if near not in words and (known is None or away < known[0]):
+                    found[near] = (away, 0)
+            if len(found) >= MOST or time.monotonic() > end:
+                break
+    counts = store.documents_with(list(found))
+    there = [word for word in found if counts.get(word)]
+    there.sort(key=lambda word: (found[word][0], -counts[word], word))
+    return tuple(there[:MOST])
+
+
+def meant(store: Store, word: str) -> list[str]:
+    """Words that one nobody wrote surely stands for: a slip away, or longer or shorter at its end
+    (precautionary, precaution); all with the same beginning."""
+    if len(word) <= CLOSE_BEGINNING or not word.isalpha():
+        return []
+    end = time.monotonic() + 0.01
+    found = [near for _, near in _near(store, word, word[:CLOSE_BEGINNING], end)]
+    if len(word) < ROOT:
+        return found
+    begun = store.spelled(word[:ROOT], ROOT, len(word) + ENDING, COMPARED // 10)
+    return found + [
+        other
+        for other in begun
+        if other not in found
+        and (word.startswith(other) or other.startswith(word))
+        and abs(len(word) - len(other)) <= ENDING
+    ]
+
+
+def _near(store: Store, word: str, beginning: str, end: float) -> list[tuple[int, str]]:
+    """(distance, word) of the words with that beginning that are near enough to `word`."""
+    most = 1 if len(word) < 7 else 2
+    if len(word) == 1:
+        return []
+    letters = set(word)
+    found: list[tuple[int, str]] = []
+    for other in store.spelled(beginning, max(2, len(word) - most), len(word) + most, COMPARED):
+        if len(letters.symmetric_difference(other)) > 2 * most or other == word:
+            continue
+        away = distance(word, other, most)
+        if away <= most:
+            found.append((away, other))
+        if time.monotonic() > end:
+            break
+    return found
+
+
+def distance(one: str, other: str, most: int) -> int:
+    """Letters to change, add, leave out or swap with the next to make `other` of `one`.
+
+    Anything above `most` is given as `most + 1`.
+    """
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+        before, last = last, row
+    return min(last[-1], most + 1)
