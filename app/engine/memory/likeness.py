@@ -20,16 +20,28 @@ _FUNCTION_WORDS = (
     "these those his her their they he she we you i has have had will would can do does did "
     "user users"
 )  # never "no" and "not": they turn a fact around
-_NO_NAMES = frozenset(["user", "it", "he", "she", "they", "there", "this", "that", "who", "what"])
+_NO_NAMES = frozenset(
+    ["user", "it", "he", "she", "they", "there", "this", "that", "who", "what", "here", "let"]
+)
 _STOP = frozenset(_FUNCTION_WORDS.split(" "))
 _DATE = re.compile(r"\d{4}[-/.年]\d{1,2}(?:[-/.月]\d{1,2}日?)?")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PATH = re.compile(r"(?:~|\.{0,2})/[\w./-]+|\b[\w-]+(?:/[\w.-]+)+|\b[\w-]+\.[A-Za-z]{1,5}\b")
 _NAME = re.compile(r"(?<![.!?。！？:]\s)(?<!^)\b[A-ZÀ-Þ][\w'’-]+")
-# A capital at the beginning says nothing by itself; what follows a name usually does.
+# A capital at the beginning says nothing by itself; what follows a name usually does: a verb that
+# goes with names, or any verb or noun in -s or -ed unless the word itself may be such a verb.
 _FIRST_NAME = re.compile(
     r"[A-ZÀ-Þ][\w-]+(?=(?:['’]s)?\s(?:and|is|was|has|had|will|works|lives|likes|prefers|wants|owns|"
     r"uses|moved|said|needs|plans|runs|leads|manages|met|asked|joined|left|takes|speaks|drinks)\b)"
+    r"|[A-ZÀ-Þ][\w-]*(?:(?=['’]s\s)|(?<!s)(?=\s[a-z]+(?:[^\Ws]s|ed)\b))"
+)
+_SURNAMES = (
+    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶"
+    "余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段钱汤尹黎易常武乔贺赖龚文"
+)
+_CHINESE_NAME = re.compile(
+    rf"(?<![\u4e00-\u9fff])[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}?"
+    r"(?=负责|担任|喜欢|认为|希望|[是在住不说要的和与会有每已将把给做写用从想去来买吃喝养管审付])"
 )
 
 
@@ -66,6 +78,7 @@ def specifics(text: str) -> frozenset[str]:
     first = _FIRST_NAME.match(plain)
     if first is not None and first.group().casefold() not in _NO_NAMES:
         found.add(first.group().casefold())
+    found.update(m.group() for m in _CHINESE_NAME.finditer(plain))
     return frozenset(found)
 
 
