@@ -16,7 +16,7 @@ import msgspec
 from app.engine.memory.compaction_memory import CompactionMemory
 from app.engine.memory.log_store import LocalConversationLogStore
 from app.engine.memory.motus_settings import CompactionMemoryConfig
-from app.engine.records import Message
+from app.engine.records import Message, Role
 from app.engine.session import entries as e
 from app.engine.session.codec import encode
 from app.engine.session.log import SessionLog
@@ -29,11 +29,11 @@ TEXT = "The ferry to the island leaves at six from the third pier, said Ines; br
 ROUNDS = 5
 
 
-def adding(folder: Path, size: int) -> tuple[dict[str, float], float]:
+def adding(folder: Path, size: int) -> dict[str, float]:
     """One more message in an empty session and in one of `size`, without fsync, in turn.
 
     Measured for the agent's own session (with its view) and for `CompactionMemory`, which counts
-    tokens as it adds. Also the seconds one message costs the latter at `size`.
+    tokens as it adds.
     """
     layout = Layout.at(folder)
     folder.mkdir()
@@ -60,7 +60,7 @@ def adding(folder: Path, size: int) -> tuple[dict[str, float], float]:
         "add_counted_seconds": round(counted[1], 7),
         "add_counted_ratio": round(counted[1] / counted[0], 3),
         "add_counted_ratio_limit": 1.2,
-    }, counted[1]
+    }
 
 
 def _memory(base: Path, name: str) -> CompactionMemory:
@@ -222,18 +222,23 @@ def _time(turn: int) -> str:
 # ---------------------------------------------------------------------------- for Motus
 
 
+def said(n: int) -> Message:
+    """One message of a talk with tools in it: a question, an answer of a page, a result; about 850
+    characters on the average, with which Motus takes as long as the specification says it does."""
+    role: Role = "assistant" if n % 2 else "user"
+    return Message(id=f"m-{n}", role=role, content=f"{n}: {TEXT * (1, 12, 3, 21)[n % 4]}")
+
+
 def plain_messages(count: int) -> str:
-    """Messages for another program, as JSON: role and content."""
-    made = [_message(n) for n in range(count)]
-    return json.dumps([{"role": m.role, "content": m.content} for m in made])
+    """The same messages for another program, as JSON: role and content."""
+    return json.dumps([{"role": m.role, "content": m.content} for m in map(said, range(count))])
 
 
-def logged(base: Path, count: int) -> None:
-    """The same messages in a log of ours, named `s`."""
-    base.mkdir()
-    with (base / "s.log.jsonl").open("wb") as file:
+def logged(path: Path, count: int) -> None:
+    """The same messages in a log of ours."""
+    with path.open("wb") as file:
         for n in range(count):
-            entry = derive(_message(n))[0]
+            entry = derive(said(n))[0]
             parent = f"m-{n - 1}" if n else None
             file.write(
                 encode(

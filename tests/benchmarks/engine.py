@@ -24,16 +24,14 @@ Row = dict[str, float | str]
 def measure(folder: Path, *, with_motus: bool, entries: int, small: bool = False) -> Row:
     """All rows. `small` measures a little of each, to see that the benchmark itself works."""
     motus = _motus.environment(install=with_motus)
-    added, ours = _sessions.adding(folder / "add", 500 if small else 10_000)
     rows: Row = {
-        **added,
+        **_sessions.adding(folder / "add", 500 if small else 10_000),
         **_disk.appending(folder / "append", 50 if small else 400),
         **_tokens.heuristic(),
         **_sessions.restoring(folder / "restore", entries),
         **_disk.listing(folder / "list", *((300, 100) if small else (10_000, 3_650))),
     }
-    rows |= _motus.compared(motus, folder / "motus", ours)
-    return rows
+    return rows | _motus.compared(motus, folder / "motus")
 
 
 def over(rows: Row) -> list[str]:

@@ -241,8 +241,7 @@ class CompactionBase(BaseMemory):
 
     async def _automatic(self) -> str | None:
         await self._look_at_window()
-        frame = self._frame()
-        limits = thresholds(self._compaction, frame.window, frame.tool_tokens)
+        limits = thresholds(self._compaction, self.window, self._around.tool_tokens)
         size = len(self._session.fold)
         by_count = 0 < self._compaction.trigger_messages <= size
         if not by_count and not 0 < limits.trigger <= self.estimate_tokens():

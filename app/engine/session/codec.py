@@ -8,6 +8,7 @@ its place, so that neither SQLite, nor a model, nor a file is ever handed one.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Union, cast
 
 import msgspec
@@ -19,7 +20,6 @@ from app.engine.session.entries import (
     Entry,
     MessageEntry,
     RawEntry,
-    ToolUse,
     type_of,
 )
 from app.engine.workspace.files import well_formed
@@ -36,18 +36,18 @@ _KNOWN = msgspec.json.Decoder(Union[KINDS])  # noqa: UP007 - a union of a table
 
 def decode(line: bytes) -> Entry | BadLine:
     """One line as an entry. Never raises; the reason of a `BadLine` is for people."""
-    if b'"extra"' not in line:
-        try:
-            entry: Entry = _KNOWN.decode(line)
-            # The fast reader takes more than is good: nulls, messages without content.
-            if type(entry) is MessageEntry:
-                if entry.content is not None:
-                    return entry
-            elif type(entry) is not ToolUse or entry.input is not None:
-                return entry
-        except (msgspec.DecodeError, RecursionError):  # unknown kinds and fields, nulls, …
-            pass
-    return _decode_slowly(line)
+    try:
+        return _KNOWN.decode(line)
+    except (msgspec.DecodeError, RecursionError):  # unknown kinds and fields, nulls, …
+        return _decode_slowly(line)
+
+
+def decode_all(lines: Sequence[bytes]) -> list[Entry | BadLine]:
+    """As `decode`, of many lines at once: long logs are read by the block."""
+    try:
+        return list(map(_KNOWN.decode, lines))
+    except (msgspec.DecodeError, RecursionError):
+        return list(map(decode, lines))
 
 
 def _decode_slowly(line: bytes) -> Entry | BadLine:
@@ -91,18 +91,15 @@ def _shaped(plain: dict[str, Any], kind: str, line: bytes) -> Entry | BadLine:
             fields[key] = value
     if made is RawEntry:
         fields |= {"type": "?", "typeName": kind}
-    fields["extra"] = extra
+    if made is MessageEntry and "content" not in fields:
+        if not any(fields.get(key) for key in ("blockTypes", "images", "reasoning")):
+            return _bad("A message entry has no content.", line)
+        fields["content"] = ""  # a placeholder
     try:
         entry = msgspec.convert(fields, made)
     except (msgspec.ValidationError, RecursionError) as error:
         return _bad(f"A {kind} entry has the wrong shape: {error}.", line)
-    if isinstance(entry, MessageEntry) and entry.content is None and not _placeholder(entry):
-        return _bad("A message entry has no content.", line)
-    return entry
-
-
-def _placeholder(entry: MessageEntry) -> bool:
-    return bool(entry.block_types or entry.images or entry.reasoning)
+    return msgspec.structs.replace(entry, extra=extra) if extra else entry
 
 
 def _bad(reason: str, line: bytes) -> BadLine:

@@ -8,7 +8,8 @@ is no entry is a `BadLine`, never an exception. Lines are read and written in `c
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec import Struct, field
@@ -16,15 +17,26 @@ from msgspec import Struct, field
 MILLISECONDS_FROM = 1e11  # an epoch number above this (year 5138 in seconds) counts milliseconds
 
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Extra = Mapping[str, Any]
+else:
+
+    class Extra:
+        """No value of a line is one: a line with a field of that name is for the careful reader."""
+
+
 class Entry(
     Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True,
-    forbid_unknown_fields=True,
+    forbid_unknown_fields=True, gc=False,
 ):  # fmt: skip
     """What every line has. `timestamp` stays as written: ISO text or epoch number.
 
     `seq` counts from 1 without gaps; 0 means not numbered yet. `extra` holds unknown fields; a
-    caller may add its own details there, they end up at the top level of the line. Unknown fields
-    are refused by the strict decoder, so that the codec notices and keeps them.
+    caller may add its own details there, they end up at the top level of the line. Unknown fields,
+    one that is named `extra` and nulls in place of contents are refused by the strict decoder, so
+    that the codec notices and looks closer.
     """
 
     id: str = ""
@@ -32,7 +44,7 @@ class Entry(
     timestamp: str | int | float | None = None
     v: int = 1
     seq: int = 0
-    extra: dict[str, Any] = {}
+    extra: Extra = MappingProxyType[str, Any]({})
 
     kind: ClassVar[str] = ""
 
@@ -46,10 +58,10 @@ class Entry(
 
 
 class MessageEntry(Entry, frozen=True, kw_only=True, tag="message"):
-    """Text (or a placeholder) of one message. `role` is upper case on disk."""
+    """Text (of a placeholder none) of one message. `role` is upper case on disk."""
 
     role: str
-    content: str | None = None
+    content: str
     name: str = ""
     reasoning: str = ""
     images: tuple[str, ...] = ()
@@ -63,7 +75,7 @@ class ToolUse(Entry, frozen=True, kw_only=True, tag="tool_use"):
 
     tool_call_id: str
     name: str = ""
-    input: Any = msgspec.UNSET
+    input: dict[str, Any] | str | list[Any] | int | float | bool | msgspec.UnsetType = msgspec.UNSET
     truncated: bool = False
     original_size: int | None = None
 

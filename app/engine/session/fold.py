@@ -101,18 +101,24 @@ class Fold(Shown):
 
     def apply(self, entry: e.Entry | e.BadLine) -> None:
         """Take one entry in. Entries that do not fit (unknown targets, …) change nothing."""
-        if isinstance(entry, e.BadLine):
-            self._count("bad")
-            return
-        kind = type(entry)
-        self._entries += 1
-        handler = self._handlers.get(kind)
-        if handler is not None:
-            handler(self, entry)
-        if kind in _CONVERSATION:
-            self.tail = entry.id
-            if kind in _SPOKEN:
-                self.cursor = entry.id
+        self.apply_all((entry,))
+
+    def apply_all(self, entries: Iterable[e.Entry | e.BadLine]) -> None:
+        """Take entries in, in their order: long logs come by the hundred."""
+        handlers = self._handlers
+        for entry in entries:
+            if isinstance(entry, e.BadLine):
+                self._count("bad")
+                continue
+            kind = type(entry)
+            self._entries += 1
+            handler = handlers.get(kind)
+            if handler is not None:
+                handler(self, entry)
+            if kind in _CONVERSATION:
+                self.tail = entry.id
+                if kind in _SPOKEN:
+                    self.cursor = entry.id
 
     def _count(self, name: str) -> None:
         self._counts[name] = self._counts.get(name, 0) + 1

@@ -24,7 +24,7 @@ from app.engine.session.text import cut_text
 TITLE_LIMIT = 80
 
 
-class Glance(Struct, frozen=True, array_like=True):
+class Glance(Struct, frozen=True, array_like=True, gc=False):
     """Counts over the first `read` bytes of a log; `size` and `mtime` (ns) of the file then.
 
     `title` is the person's name for the session. A list of ten thousand is read at once: it is

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from app.engine.errors import StorageError, Unreadable, WorkspaceBusy
-from app.engine.session.codec import decode, encode
+from app.engine.session.codec import decode, decode_all, encode
 from app.engine.session.entries import BadLine, Entry, Recovery
 from app.engine.workspace.files import (
     BOM,
@@ -31,12 +32,20 @@ BLOCK = 1 << 18  # bytes read at once
 NEWLINE = 0x0A
 
 
-class Line(msgspec.Struct, frozen=True):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One entry (or bad line); its line begins at byte `offset`, the next one at `end`."""
 
     offset: int
     end: int
     entry: Entry | BadLine
+
+
+class Stretch(msgspec.Struct, frozen=True):
+    """Some lines of a log in a row, for whoever reads very many; the last one ends at `end`."""
+
+    offsets: list[int]
+    entries: list[Entry | BadLine]
+    end: int
 
 
 class Log(Protocol):
@@ -45,6 +54,10 @@ class Log(Protocol):
     def read(self, start: int = 0, after: int = 0) -> Iterator[Line]:
         """Entries from a line's offset on, in order. A missing `seq` is filled in, counting on
         from `after`."""
+        ...
+
+    def stretches(self, start: int = 0, after: int = 0) -> Iterator[Stretch]:
+        """As `read`, many at a time; none of them is empty."""
         ...
 
     def size(self) -> int:
@@ -77,6 +90,10 @@ class MemoryLog:
     def read(self, start: int = 0, after: int = 0) -> Iterator[Line]:
         for n, line in enumerate(self._lines[start:], start):
             yield Line(n, n + 1, numbered(decode(line), n + 1))
+
+    def stretches(self, start: int = 0, after: int = 0) -> Iterator[Stretch]:
+        if lines := list(self.read(start, after)):
+            yield stretch_of(lines)
 
     def size(self) -> int:
         return len(self._lines)
@@ -127,15 +144,18 @@ class SessionLog:
 
     def read(self, start: int = 0, after: int = 0) -> Iterator[Line]:
         """See `Log.read`; a missing file has no entries. Raises `Unreadable`."""
+        for some in self.stretches(start, after):
+            ends = (*some.offsets[1:], some.end)
+            yield from map(Line, some.offsets, ends, some.entries)
+
+    def stretches(self, start: int = 0, after: int = 0) -> Iterator[Stretch]:
+        """See `Log.stretches`; a missing file has none. Raises `Unreadable`."""
         seq = after
-        for offset, raw, whole in raw_lines(self.path, start):
-            entry = decode(raw) if whole else decode_line(raw, whole)
-            seq += 1
-            if not entry.seq or isinstance(entry, BadLine) or not entry.id:
-                entry = numbered(entry, seq)
-            if entry.seq > seq:
-                seq = entry.seq
-            yield Line(offset, offset + len(raw), entry)
+        for offset, lines in _blocks(self.path, start):
+            some = _stretch(offset, lines, seq)
+            if some.entries:
+                seq = max(seq, some.entries[-1].seq)
+                yield some
 
     # ------------------------------------------------------------------ writing
 
@@ -236,11 +256,46 @@ class SessionLog:
 # ---------------------------------------------------------------------------- lines of a file
 
 
+def _stretch(offset: int, lines: list[bytes], after: int) -> Stretch:
+    """Lines decoded and numbered; what is blank is left out."""
+    entries = decode_all(lines)
+    offsets = list(accumulate(map(len, lines), initial=offset))
+    end = offsets.pop()
+    seqs = [entry.seq for entry in entries]
+    ids = [entry.id if isinstance(entry, Entry) else "" for entry in entries]
+    if seqs == list(range(after + 1, after + 1 + len(seqs))) and all(ids):  # as we write them
+        return Stretch(offsets, entries, end)
+    kept: list[tuple[int, Entry | BadLine]] = []
+    for at, raw, entry in zip(offsets, lines, entries, strict=True):
+        if raw.isspace():
+            continue
+        if raw[-1] != NEWLINE and isinstance(entry, BadLine):
+            entry = msgspec.structs.replace(entry, torn=True)
+        entry = numbered(entry, after + 1)
+        after = max(after + 1, entry.seq)
+        kept.append((at, entry))
+    return Stretch([at for at, _ in kept], [entry for _, entry in kept], end)
+
+
+def stretch_of(lines: Sequence[Line]) -> Stretch:
+    """Lines (at least one) as a stretch."""
+    return Stretch([n.offset for n in lines], [n.entry for n in lines], lines[-1].end)
+
+
 def raw_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes, bool]]:
-    """Offset, bytes and wholeness of each line that is not blank; memory is one line at a time.
+    """Offset, bytes and wholeness of each line that is not blank.
 
     A line is whole when its newline is there. A byte order mark at the start is skipped.
     """
+    for offset, lines in _blocks(path, start):
+        for line in lines:
+            if not line.isspace():
+                yield offset, line, line[-1] == NEWLINE
+            offset += len(line)
+
+
+def _blocks(path: Path, start: int) -> Iterator[tuple[int, list[bytes]]]:
+    """Some lines at a time, with the offset of the first; a missing file has none."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -249,14 +304,12 @@ def raw_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes, bool]]:
         raise Unreadable(f"{path.name} cannot be read.", "Mend its permissions.") from error
     with file:
         file.seek(start)
-        offset = start
-        for line in file:  # binary: splits at 0x0A alone
-            at = offset
-            offset += len(line)
-            if at == 0 and line.startswith(BOM):
-                line, at = line[len(BOM) :], len(BOM)
-            if line and not line.isspace():
-                yield at, line, line[-1] == NEWLINE
+        if start == 0 and file.read(len(BOM)) != BOM:
+            file.seek(0)
+        offset = file.tell()
+        while lines := file.readlines(BLOCK):  # binary: splits at 0x0A alone
+            yield offset, lines
+            offset += sum(map(len, lines))
 
 
 def raw_lines_backwards(path: Path) -> Iterator[tuple[int, bytes, bool]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -33,13 +34,18 @@ class Places:
         self._seqs = array("Q")
         self._resets: list[int] = []  # the row of each reset
 
-    def add(self, ids: list[str], offsets: list[int], seqs: list[int]) -> int:
+    def add(self, ids: list[str], offsets: Iterable[int], seqs: list[int]) -> int:
         """Rows for the next entries; the number of the first one (`name` takes it)."""
         first = len(self._seqs)
         self._offsets.extend(offsets)
         self._seqs.extend(seqs)
-        for row, some_id in enumerate(ids, first):
-            self._rows.setdefault(hash(some_id) & _MASK, row)
+        marks = [hash(some_id) & _MASK for some_id in ids]
+        fresh = dict(zip(marks, range(first, first + len(marks)), strict=True))
+        if len(fresh) == len(marks) and self._rows.keys().isdisjoint(fresh):
+            self._rows.update(fresh)
+        else:
+            for row, mark in enumerate(marks, first):
+                self._rows.setdefault(mark, row)
         return first
 
     def name(self, some_id: str, row: int) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -17,14 +16,12 @@ from msgspec import Struct
 
 from app.engine.session import entries as e
 from app.engine.session.fold import Fold
-from app.engine.session.log import Line, Log
+from app.engine.session.log import Log, Stretch, stretch_of
 from app.engine.session.messages import owner
 from app.engine.session.places import Place, Places
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], str]
-
-AT_ONCE = 512  # lines taken in one go
 
 
 def utc_now() -> datetime:
@@ -104,8 +101,7 @@ class Recorder:
             return
         if size < self.read_to:  # replaced by another (forget): what we knew is no longer so
             self.fold, self._places, self.read_to, self._seq = Fold(), Places(), 0, 0
-        lines = self.log.read(self.read_to, self._seq)
-        while some := list(islice(lines, AT_ONCE)):
+        for some in self.log.stretches(self.read_to, self._seq):
             self._take(some)
 
     def commit(self, mended: list[e.Entry], fresh: Sequence[e.Entry]) -> list[e.Entry]:
@@ -113,7 +109,7 @@ class Recorder:
         lines = self.log.append(self._stamped([*mended, *self._waiting, *fresh]))
         self._wrote = True
         self._waiting.clear()
-        self._take(lines)
+        self._take(stretch_of(lines))
         return [n.entry for n in lines if isinstance(n.entry, e.Entry)]
 
     def _stamped(self, entries: list[e.Entry]) -> list[e.Entry]:
@@ -131,30 +127,25 @@ class Recorder:
             made.append(stamped)
         return made
 
-    def _take(self, lines: list[Line]) -> None:
+    def _take(self, some: Stretch) -> None:
         """Fold lines, and note where they lie."""
-        ids: list[str] = []
-        offsets: list[int] = []
-        seqs: list[int] = []
-        more: list[tuple[int, e.Entry]] = []
-        apply = self.fold.apply
-        for line in lines:
-            entry = line.entry
-            if isinstance(entry, e.BadLine):
-                if entry.torn:  # it may still grow, or be set aside
-                    continue
-                apply(entry)
-            else:
-                apply(entry)
-                if type(entry) in _MORE_IDS:
-                    more.append((len(ids), entry))
-                ids.append(entry.id)
-                offsets.append(line.offset)
-                seqs.append(entry.seq)
-            self.read_to, self._seq = line.end, entry.seq
-        first = self._places.add(ids, offsets, seqs)
-        for at, entry in more:
-            self._name_more(entry, first + at)
+        entries, offsets, end = some.entries, some.offsets, some.end
+        if isinstance(entries[-1], e.BadLine) and entries[-1].torn:
+            entries, end = entries[:-1], offsets[-1]  # it may still grow, or be set aside
+            if not entries:
+                return
+        self.fold.apply_all(entries)
+        self.read_to, self._seq = end, entries[-1].seq
+        good = [entry for entry in entries if not isinstance(entry, e.BadLine)]
+        if len(good) < len(offsets):
+            pairs = zip(offsets, entries, strict=False)
+            offsets = [at for at, entry in pairs if not isinstance(entry, e.BadLine)]
+        first = self._places.add(
+            [entry.id for entry in good], offsets, [entry.seq for entry in good]
+        )
+        for row, entry in enumerate(good, first):
+            if type(entry) in _MORE_IDS:
+                self._name_more(entry, row)
 
     def _name_more(self, entry: e.Entry, row: int) -> None:
         """Other ids by which something of this entry is known."""

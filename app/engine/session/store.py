@@ -12,6 +12,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -62,7 +63,8 @@ class SessionStore:
         if trashed:
             return self._trashed_list()
         infos = [info_of(i, g) for i, g in self._refresh().items()]
-        infos.sort(key=lambda i: (i.last or LONG_AGO, i.id), reverse=True)
+        infos.sort(key=attrgetter("id"), reverse=True)
+        infos.sort(key=lambda i: i.last or LONG_AGO, reverse=True)
         return infos
 
     def info(self, session_id: str) -> SessionInfo:
@@ -279,7 +281,7 @@ class SessionStore:
 # ---------------------------------------------------------------------------- sessions.json
 
 
-class _Row(msgspec.Struct, frozen=True):
+class _Row(msgspec.Struct, frozen=True, gc=False):
     palimpsest: Glance | None = None
 
 

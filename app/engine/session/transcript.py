@@ -256,7 +256,7 @@ class _Timeline:
         self._note(entry, "note", entry.reason, target=entry.file, detail=detail)
 
     def _raw(self, entry: e.RawEntry) -> None:
-        detail = {"type": entry.type_name, "fields": entry.extra}
+        detail = {"type": entry.type_name, "fields": dict(entry.extra)}
         self._note(entry, "note", entry.type_name, detail=detail)
 
     def _mark(self, entry: e.Mark) -> None:

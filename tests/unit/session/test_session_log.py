@@ -7,17 +7,26 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.engine.errors import SessionNotFound, StorageError, WorkspaceBusy
 from app.engine.memory.diff import changes
 from app.engine.search.index import MemoryIndex
 from app.engine.session import entries as e
 from app.engine.session.codec import decode, encode
-from app.engine.session.log import MemoryLog, SessionLog, raw_lines, raw_lines_backwards
+from app.engine.session.log import (
+    MemoryLog,
+    SessionLog,
+    numbered,
+    raw_lines,
+    raw_lines_backwards,
+)
 from app.engine.session.session import Session
 from app.engine.session.transcript import items
 from app.engine.workspace.layout import Layout
@@ -354,3 +363,43 @@ def test_a_field_that_is_named_extra_is_kept_as_any_unknown_one() -> None:
     assert isinstance(entry, e.Entry)
     assert entry.extra == {"extra": {"a": 1}}
     assert json.loads(encode(entry))["extra"] == {"a": 1}
+
+
+ODD_LINES = (
+    message_line(1),
+    b'{"type":"message","id":"n","role":"USER","content":null}\n',
+    b'{"type":"message","id":"n","role":"USER"}\n',
+    b'{"type":"message","id":"p","role":"USER","content":null,"images":["a"]}\n',
+    b'{"type":"message","id":"x","role":"USER","content":"x","extra":{"a":1}}\n',
+    b'{"type":"tool_use","id":"a:use:c","toolCallId":"c","input":null}\n',
+    b'{"type":"tool_use","id":"a:use:c","toolCallId":"c","input":[1,null]}\n',
+    b'{"type":"novel","id":"r","deep":{"a":null}}\n',
+    b"\n",
+    b" \t\r\n",
+    b"not json\n",
+)
+
+
+@given(st.lists(st.sampled_from(ODD_LINES), max_size=12))
+def test_lines_read_many_at_once_are_what_each_is_alone(picked: list[bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.log.jsonl"
+        path.write_bytes(b"".join(picked))
+        read = list(SessionLog(path).read())
+        spoken = [line for line in picked if line.strip()]
+        assert [n.entry for n in read] == [numbered(decode(x), n) for n, x in enumerate(spoken, 1)]
+        for line in read:
+            (again, *_) = SessionLog(path).read(line.offset, line.entry.seq - 1)
+            assert again == line
+
+
+def test_what_a_placeholder_says_and_what_says_nothing() -> None:
+    nothing, missing, placeholder = (decode(ODD_LINES[n]) for n in (1, 2, 3))
+    assert isinstance(nothing, e.BadLine)
+    assert isinstance(missing, e.BadLine)
+    assert nothing.reason == missing.reason == "A message entry has no content."
+    assert isinstance(placeholder, e.MessageEntry)
+    assert (placeholder.content, placeholder.images) == ("", ("a",))
+    call = decode(ODD_LINES[6])
+    assert isinstance(call, e.ToolUse)
+    assert call.input == [1, None]
