@@ -1,9 +1,8 @@
-"""The queue on disk: states, damage, and losses that stay listed."""
+"""The queue on disk: states, damage, and managed blocks that are no source."""
 
 from __future__ import annotations
 
 import asyncio
-import random
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 
 from app.engine.errors import Unreadable
 from app.engine.llm.endpoint import Request, user
-from app.engine.memory.losses import losses
 from app.engine.memory.proposals import (
     Input,
     ProposalClosed,
@@ -25,7 +23,7 @@ from app.engine.memory.proposals import (
 from app.engine.memory.review import accept_all
 from app.engine.records import Check
 from app.engine.workspace.layout import Layout, ensure
-from tests.helpers.consolidating import START, Desk, bullets, echo
+from tests.helpers.consolidating import START, Desk, echo
 
 
 def stored(name: str = "r-1", state: Any = "proposed") -> Stored:
@@ -116,45 +114,6 @@ def test_a_refused_claim_is_kept_once_however_it_is_written(tmp_path: Path) -> N
     claims.add(["- Likes tea", "## Heading"], run="r-1", when=START)
     claims.add(["*  likes  TEA", "- Likes coffee"], run="r-2", when=START)
     assert [c.text for c in RefusedClaims(layout).all()] == ["- Likes tea", "- Likes coffee"]
-
-
-@pytest.mark.case("B12")
-def test_thirty_small_losses_are_listed_with_their_runs_and_can_be_brought_back(
-    tmp_path: Path,
-) -> None:
-    facts = [f"fact number {n} is about thing{n} and place{n}" for n in range(100)]
-    desk = Desk(tmp_path, prepare=bullets(facts))
-    draw = random.Random(12)
-    left = list(facts)
-    gone: dict[str, str] = {}
-    for n in range(30):
-        at = START + timedelta(hours=n)
-        desk.flush(f"- {left[0]}", at=at - timedelta(minutes=1))
-        victim = draw.choice(left[1:])
-        left.remove(victim)
-        desk.model.replies = [bullets(left)]
-        outcome = asyncio.run(desk.run(at, manual=True))
-        assert outcome.state == "proposed"  # a policy never drops a line
-        shown = desk.review.show(outcome.run)
-        assert [(c.kind, c.before) for c in shown.changes] == [("dropped", (f"- {victim}",))]
-        desk.review.apply(outcome.run, accept_all(shown.changes), when=at)
-        gone[f"- {victim}"] = outcome.run
-    listed = losses(desk.writer.history, desk.memory)
-    assert {loss.text: loss.run for loss in listed} == gone
-    for loss in listed:
-        assert desk.writer.history.text(loss.held).split("\n")[loss.line - 1] == loss.text
-    at = START + timedelta(hours=40)
-    desk.flush("- something new", at=at - timedelta(minutes=1))
-    desk.model.replies = [bullets(left[:10])]
-    before = desk.memory
-    outcome = asyncio.run(desk.run(at))
-    assert outcome.state == "proposed"
-    assert desk.memory == before
-    shown = desk.review.show(outcome.run)
-    assert sum(c.kind == "dropped" for c in shown.changes) == 60
-    loss = next(c for c in shown.checks if c.name == "loss")
-    assert not loss.ok
-    assert "60 of 70" in loss.detail
 
 
 PROMOTED = "\n".join(
