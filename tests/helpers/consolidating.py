@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -135,7 +135,3 @@ def echo(request: Request) -> str:
         if line.startswith(("- ", "older", "fresh")) and line not in seen:
             seen.append(line)
     return "\n".join(seen)
-
-
-def bullets(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
