@@ -18,6 +18,11 @@ _KEY_BLOCK = re.compile(
     r"(?:\s*(?:[A-Za-z0-9+/=\\]{16,}|[A-Z][A-Za-z-]{2,20}: [^\n]{1,200}))*"
     r"\s*(?:[A-Za-z0-9+/=\\]{0,80}\s*-----END (?P=pem)-----|[A-Za-z0-9+/=\\]{0,80}\s*\Z)?"
 )
+_BLOCK_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?!.*-----END )")
+_BLOCK_LINE = re.compile(
+    r"\s*(?:[A-Za-z0-9+/=\\]*|[A-Z][A-Za-z-]{2,20}: .{1,200}|-----END [^-]{0,60}-----.*)\s*"
+)
+_LONGEST = 2_000  # characters of a secret that are looked at on both sides of a cut
 _FORMS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ("private key", ("-----BEGIN ",), _KEY_BLOCK),
     ("API key", ("sk-",), re.compile(_EDGE + r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")),
@@ -95,3 +100,39 @@ def mask(text: str) -> Masked:
 
         text = form.sub(put, text)
     return Masked(text, tuple(kinds))
+
+
+def uncut(text: str, at: int) -> int:
+    """The last place not after `at` where the text may be cut without parting a secret.
+
+    `at` itself when a secret fills everything before it.
+    """
+    start = max(0, at - _LONGEST)
+    near = text[start : at + _LONGEST]
+    for _, signs, form in _FORMS:
+        where = near.lower() if signs == ("bearer ",) else near
+        if not any(sign in where for sign in signs):
+            continue
+        for match in form.finditer(near):
+            if match.start() < at - start < match.end() and start + match.start() > 0:
+                return start + match.start()
+    return at
+
+
+class KeyBlocks:
+    """Whether the lines of a text, one after the other, lie inside a private key block.
+
+    For texts that are taken line by line: only the first line of a block shows what it is, and
+    `mask` takes care of that one.
+    """
+
+    def __init__(self) -> None:
+        self._open = False
+
+    def covers(self, line: str) -> bool:
+        """Whether `line` belongs to a block that an earlier line began."""
+        inside = self._open and _BLOCK_LINE.fullmatch(line) is not None
+        begins = line.rfind("-----BEGIN ")
+        begun = begins >= 0 and _BLOCK_BEGIN.match(line, begins) is not None
+        self._open = begun or (inside and "-----END " not in line)
+        return inside

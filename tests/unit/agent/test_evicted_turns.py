@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from app.engine.agent.tools import tool
-from app.engine.config import CompactionConfig, EngineConfig, MemoryConfig
-from app.engine.records import Query
+from app.engine.config import CompactionConfig, EngineConfig
 from tests.helpers.fake_server import Reply, Seen, call, say, use
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
@@ -136,110 +135,5 @@ def test_the_tool_the_placeholder_names_is_there_and_a_missing_file_is_told(
         assert "fable" not in told
         assert "no" in told.lower()
         assert not (changed / path).exists()
-
-    run(main())
-
-
-def linked(folder: Path, name: str, target: str) -> None:
-    (folder / name).symlink_to(target)
-
-
-def test_a_write_tool_through_an_alias_of_memory(tmp_path: Path) -> None:
-    async def main() -> None:
-        memory = "# Memory\n\n- The boat is called Selkie\n"
-        (tmp_path / "MEMORY.md").write_text(memory, encoding="utf-8")
-        linked(tmp_path, "notes.md", "MEMORY.md")
-        scripts = (
-            use(
-                call("edit_file", {"path": "notes.md", "old": "Selkie", "new": "Kelpie"}, id="w1"),
-                call("write_file", {"path": "notes.md", "content": "gone"}, id="w2", index=1),
-            ),
-            say("I could not."),
-        )
-        async with engine_on(tmp_path, *scripts, config=roomy()) as desk:
-            turn = asyncio.create_task(desk.send("Change it"))
-            for call_id in ("w1", "w2"):
-                while call_id not in desk.said("approval"):
-                    assert not turn.done()
-                    await asyncio.sleep(0.01)
-                await desk.engine.do.answer_approval(desk.session, call_id, True)
-            await turn
-            results = [m["content"] for m in desk.sent() if m["role"] == "tool"]
-            assert len(results) == 2
-            assert all("writer of its own" in text for text in results)
-        assert (tmp_path / "MEMORY.md").read_text(encoding="utf-8") == memory
-        assert (tmp_path / "notes.md").is_symlink()
-
-    run(main())
-
-
-FACT = "Ines prefers answers in Portuguese"
-
-
-def remembering(seen: Seen) -> Reply:
-    system = str(seen.body["messages"][0]["content"])
-    if "NO_REPLY" in system:
-        return say(f"- {FACT}")
-    if "sole owner" in system:
-        return say(f"# Memory\n\n- {FACT}")
-    return say("Claro.")
-
-
-@pytest.mark.parametrize("inside", [True, False])
-def test_a_consolidation_into_a_linked_memory(tmp_path: Path, inside: bool) -> None:
-    """The rule: a link to a file of the workspace is kept and written through; others refused."""
-
-    async def main() -> None:
-        folder, outside = tmp_path / "ws", tmp_path / "outside.md"
-        (folder / "knowledge").mkdir(parents=True)
-        target = folder / "knowledge" / "memory.md" if inside else outside
-        target.write_text("# Memory\n", encoding="utf-8")
-        linked(folder, "MEMORY.md", "knowledge/memory.md" if inside else str(outside))
-        config = EngineConfig(memory=MemoryConfig(policy="auto"))
-        async with engine_on(folder, remembering, config=config) as desk:
-            await desk.send(f"{FACT}.")
-            await desk.engine.drain()
-        assert (folder / "MEMORY.md").is_symlink()
-        assert (FACT in target.read_text(encoding="utf-8")) is inside
-
-    run(main())
-
-
-ODD = "one\u2028two\u2029three\u0085four\vfive\fsix\x1cseven\x1deight\x1enine"
-
-
-def test_a_text_with_other_line_separators_is_one_record(tmp_path: Path) -> None:
-    async def main() -> None:
-        before = f"# Memory\n\n- odd {ODD}\n- The boat is called Selkie\n"
-        (tmp_path / "MEMORY.md").write_bytes(before.encode())
-        config = EngineConfig(memory=MemoryConfig(policy="review"))
-
-        def model(seen: Seen) -> Reply:
-            system = str(seen.body["messages"][0]["content"])
-            if "NO_REPLY" in system:
-                return say("- The boat is called Kelpie now")
-            if "sole owner" in system:
-                return say(before.replace("called Selkie", "called Kelpie now"))
-            return say("Ok.")
-
-        async with engine_on(tmp_path, model, config=config) as desk:
-            await desk.engine.index_ready()
-            await desk.send(f"The boat is called Kelpie now. {ODD}")
-            await desk.engine.drain()
-            raw = desk.log().split("\n")
-            rows = [json.loads(line) for line in raw if line]
-            (said,) = [r for r in rows if r["type"] == "message" and r["role"] == "USER"]
-            assert said["content"].endswith(ODD)
-            items = await desk.engine.ask.transcript(desk.session)
-            assert [i.text for i in items if i.kind == "user"] == [said["content"]]
-            assert not [i for i in items if i.kind == "gap"]
-            # MEMORY.md: search, the diff of the review, and provenance mean the same line.
-            found = await desk.engine.ask.search(Query("Selkie", layers=frozenset({"memory"})))
-            assert [hit.line for hit in found.hits] == [4]
-            (waiting,) = await desk.engine.ask.proposals(waiting=True)
-            proposal = await desk.engine.ask.proposal(waiting.id)
-            (change,) = proposal.changes
-            assert change.base_line == change.result_line == 4
-            assert (await desk.engine.ask.why(4)).text == "- The boat is called Selkie"
 
     run(main())

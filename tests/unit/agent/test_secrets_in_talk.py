@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.engine.agent.tools import tool
 from app.engine.config import EngineConfig, MemoryConfig
+from app.engine.events import Activity
 from app.engine.records import Decision, Query
 from tests.helpers.fake_server import Reply, Seen, call, say, use
-from tests.helpers.workspaces import engine_on
+from tests.helpers.workspaces import EngineDesk, engine_on
 
 # Shaped like keys, and made of nothing; in halves, so that no scanner takes them for real ones.
+BODY = "MIIBVgIBADANBgkqhkiG9w0BAQ"
 SECRETS = {
-    "openai": "sk-" + "proj" + "A1b2C3d4" * 5,
-    "github": "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8",
-    "aws": "AKIA" + "QWERTYUIOPASDFGH",
-    "url": "postgres://" + "ines:" + "hunter2pass" + "@db.example/ledger",
+    "openai": ("API key", "sk-" + "proj" + "A1b2C3d4" * 5),
+    "github": ("token", "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"),
+    "aws": ("access key", "AKIA" + "QWERTYUIOPASDFGH"),
+    "pem": (
+        "private key",
+        "-----BEGIN " + f"PRIVATE KEY-----\n{BODY}\n{BODY[::-1]}\n-----END " + "PRIVATE KEY-----",
+    ),
+    "url": ("password", "postgres://" + "ines:" + "hunter2pass" + "@db.example/ledger"),
 }
-PEM = (
-    "-----BEGIN " + "PRIVATE KEY-----\n" + "MIIBVgIBADANBgkqhkiG9w0BAQ" * 4 + "\n"
-    "-----END " + "PRIVATE KEY-----"
-)
+NAKED = {name: secret for name, (_, secret) in SECRETS.items()} | {
+    "pem": BODY, "pem, next line": BODY[::-1], "url": "hunter2pass",
+}  # fmt: skip
+MASKED = {name: f"[masked: {kind}]" for name, (kind, _) in SECRETS.items()} | {
+    "url": "postgres://ines:[masked: password]@db.example/ledger"
+}
 CONTROLS = {
     "hash": "3f786850e387550fdab836ed7e6dc881de23001b",
     "uuid": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
@@ -30,66 +41,118 @@ CONTROLS = {
     "image": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
     "signature": '"signature": "EqQBCgIYAhIM1gbcDa9GJwZA2b3h"',
 }
-BULLETS = "\n".join(
-    f"- The {name} value is {text}" for name, text in {**SECRETS, **CONTROLS}.items()
-)
-NAKED = {
-    "openai": SECRETS["openai"], "github": SECRETS["github"], "aws": SECRETS["aws"],
-    "url": "hunter2pass", "pem": "MIIBVgIBADANBgkqhkiG9w0BAQ",
-}  # fmt: skip
+PLACES = ("person", "tool", "model")
 
 
 def run(main: Any) -> None:
     asyncio.run(asyncio.wait_for(main, 60))
 
 
+def told(place: str) -> str:
+    """Everything, said at one place: a person's message, a tool's result, a model's answer."""
+    values = {name: secret for name, (_, secret) in SECRETS.items()} | CONTROLS
+    return "\n".join(f"{place} {name} is {value} |" for name, value in values.items())
+
+
+def halves(text: str) -> list[str]:
+    """The text as a stream that breaks in the middle of each secret."""
+    cuts = [text.index(s) + len(s) // 2 for _, s in SECRETS.values()]
+    ends = [*cuts, len(text)]
+    return [text[a:b] for a, b in zip([0, *cuts], ends, strict=True)]
+
+
 def model(seen: Seen) -> Reply:
+    """Repeats to the memory every value it is shown, word for word."""
     messages = seen.body["messages"]
     system, last = str(messages[0]["content"]), messages[-1]
     if "NO_REPLY" in system:
-        return say(f"{BULLETS}\n- The key of the server is {PEM}")
+        facts = re.findall(rf"((?:{'|'.join(PLACES)}) \w+ is .*?) \|", last["content"], re.DOTALL)
+        return say("\n".join(f"- {fact}" for fact in facts) or "NO_REPLY")
     if "sole owner" in system:
-        return say(f"# Memory\n\n{BULLETS}")
+        bullets = [f"- {one} {name} is {v}" for one in PLACES for name, v in everything().items()]
+        return say("# Memory\n\n" + "\n".join(bullets))
     if last["role"] == "user":
         return use(call("execute", {}, id="c1"))
-    half = len(SECRETS["openai"]) // 2
-    return say(f"It is {SECRETS['openai'][:half]}", f"{SECRETS['openai'][half:]}, I think.")
+    return say(*halves(told("model")))
 
 
-def test_keys_are_masked_before_they_are_kept(tmp_path: Path) -> None:
+def everything() -> dict[str, str]:
+    return {name: secret for name, (_, secret) in SECRETS.items()} | CONTROLS
+
+
+async def decided(desk: EngineDesk) -> None:
+    (waiting,) = await desk.engine.ask.proposals(waiting=True)
+    changes = (await desk.engine.ask.proposal(waiting.id)).changes
+    await desk.engine.do.apply(waiting.id, [Decision(c.n, "accept") for c in changes])
+
+
+def running(output: str) -> Any:
+    async def work(_arguments: dict[str, Any]) -> str:
+        return output
+
+    return tool("execute", "Run a command.", work)
+
+
+@pytest.mark.case("B85")
+def test_keys_are_masked_before_they_are_kept_and_the_mask_is_seen(tmp_path: Path) -> None:
     async def main() -> None:
-        async def output(_arguments: dict[str, Any]) -> str:
-            return f"{BULLETS}\n{PEM}"
-
         config = EngineConfig(memory=MemoryConfig(policy="review"))
-        tools = [tool("execute", "Run a command.", output)]
+        tools = [running(told("tool"))]
         async with engine_on(tmp_path, model, config=config, tools=tools) as desk:
             await desk.engine.index_ready()
-            await desk.send(f"Our key is {SECRETS['github']}; the commit is {CONTROLS['hash']}.")
+            await desk.send(told("person"))
             await desk.engine.drain()
+            await decided(desk)
+            await desk.engine.do.remember(told("saved"))
             (day,) = await desk.engine.ask.days()
             daily = (tmp_path / day.path).read_text(encoding="utf-8")
-            (waiting,) = await desk.engine.ask.proposals(waiting=True)
-            proposal = await desk.engine.ask.proposal(waiting.id)
-            await desk.engine.do.apply(
-                waiting.id, [Decision(c.n, "accept") for c in proposal.changes]
-            )
             memory = (tmp_path / "MEMORY.md").read_text(encoding="utf-8")
-            for name, naked in NAKED.items():
-                assert naked not in daily, name
-                assert naked not in memory, name
-                found = await desk.engine.ask.search(Query(f'"{naked}"'))
-                assert [hit.path for hit in found.hits] == [], name
-            for name, text in CONTROLS.items():
-                assert f"- The {name} value is {text}\n" in daily, name
-                assert text in memory, name
-            found = await desk.engine.ask.search(Query(CONTROLS["hash"]))
-            assert {hit.layer for hit in found.hits} >= {"memory", "daily", "sessions"}
-            # A person can see that something was masked, and where.
-            log = await desk.engine.ask.day(day.path)
-            shown = [line for section in log.sections for line in section.lines]
-            masked = [line for line in shown if "masked" in line.text.lower()]
-            assert len(masked) >= len(SECRETS)
-            assert all(line.line for line in masked)
+            for text in (daily, memory):
+                for name, naked in NAKED.items():
+                    assert naked not in text, name
+                for place in (*PLACES, "saved"):
+                    for name, mask in MASKED.items():
+                        assert f"{place} {name} is {mask}" in text
+                    for name, control in CONTROLS.items():
+                        assert f"{place} {name} is {control}" in text
+            await not_found(desk)
+            for name, control in CONTROLS.items():
+                found = await desk.engine.ask.search(Query(f'"{control}"', limit=100))
+                assert {hit.layer for hit in found.hits} >= {"memory", "daily", "sessions"}, name
+            await shown(desk, day.path)
 
     run(main())
+
+
+async def not_found(desk: EngineDesk) -> None:
+    """No secret, and no part of one, leads anywhere; and no hit shows one."""
+    for name, naked in NAKED.items():
+        word = max(re.findall(r"[A-Za-z0-9]+", naked), key=len)
+        for text in (f'"{naked}"', f'"{naked[-9:]}"', f"{word[:9]}*"):
+            found = await desk.engine.ask.search(Query(text))
+            assert [hit.path for hit in found.hits] == [], (name, text)
+    for place in PLACES:
+        found = await desk.engine.ask.search(Query(f"{place} is", limit=200))
+        assert found.hits
+        for naked in NAKED.values():
+            assert naked not in str([hit.text for hit in found.hits])
+
+
+async def shown(desk: EngineDesk, day: str) -> None:
+    """A person sees that something was masked, and where: in the log, in MEMORY.md, in a search,
+    and in what is said of the flush."""
+    log = await desk.engine.ask.day(day)
+    lines = [line for section in log.sections for line in section.lines]
+    raw = (desk.folder / day).read_text(encoding="utf-8").split("\n")
+    masks = [line for line in lines if "[masked: " in line.text]
+    assert len(masks) == len(MASKED) * (len(PLACES) + 1)
+    assert all("[masked: " in raw[line.line - 1] for line in masks)
+    found = await desk.engine.ask.search(Query('"masked: access key"', limit=100))
+    memory = (await desk.engine.ask.memory()).text.split("\n")
+    hits = [hit for hit in found.hits if hit.layer == "memory"]
+    assert len(hits) == len(PLACES) + 1
+    assert all("aws is [masked: access key]" in memory[hit.line - 1] for hit in hits)
+    said = [e.detail["masked"] for e in desk.events if isinstance(e, Activity) and
+            e.step == "flush" and e.state == "finished"]  # fmt: skip
+    kinds = [kind for kind, _ in SECRETS.values()]
+    assert sorted(said[0]) == sorted(kinds * len(PLACES))

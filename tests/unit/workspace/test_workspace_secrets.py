@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from app.engine.workspace.secrets import mask
+from app.engine.workspace.secrets import KeyBlocks, mask, uncut
 
 # Joined here, so that no scanner takes them for real ones.
 SECRETS = [
@@ -70,6 +70,38 @@ def test_the_password_of_an_address_goes_and_the_rest_stays() -> None:
 def test_what_only_looks_random_is_left(text: str) -> None:
     assert mask(text).text == text
     assert mask(f"- {text}\n").kinds == ()
+
+
+@pytest.mark.parametrize("secret", [secret for _, secret in SECRETS] + [PEM])
+def test_a_text_is_cut_beside_a_secret_and_never_in_it(secret: str) -> None:
+    text = f"before {secret} after and more"
+    whole = mask(text).text
+    for at in range(1, len(text)):
+        cut = uncut(text, at)
+        assert at - len(secret) <= cut <= at
+        assert mask(text[:cut]).text + mask(text[cut:]).text == whole
+    assert uncut(secret + secret[-4:], len(secret) - 3) == len(secret) - 3, "it must go on"
+
+
+@pytest.mark.parametrize("text", CONTROLS)
+def test_other_text_is_cut_where_it_should_be(text: str) -> None:
+    assert [uncut(text, at) for at in range(1, len(text))] == list(range(1, len(text)))
+
+
+def covered(*lines: str) -> list[bool]:
+    blocks = KeyBlocks()
+    return [blocks.covers(line) for line in lines]
+
+
+def test_the_lines_of_a_key_block_are_known_one_by_one() -> None:
+    assert covered("a", *PEM.split("\n"), "b") == [False, False, True, True, True, False]
+    headers = PEM.replace("MIIE", "Proc-Type: 4,ENCRYPTED\n\nMIIE").split("\n")
+    assert covered(*headers, "b") == [False, True, True, True, True, True, False]
+    assert covered("it is \"" + PEM.split("\n")[0], "  MIIE", "- a note", "MIIE") == [
+        False, True, False, False,
+    ]  # fmt: skip
+    assert covered(PEM.replace("\n", "\\n"), "MIIE") == [False, False], "closed on its own line"
+    assert covered("-----BEGIN CERTIFICATE-----", "MIIB") == [False, False]
 
 
 @pytest.mark.timeout(20)
