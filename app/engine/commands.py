@@ -270,16 +270,11 @@ class Commands:
     async def pin(self, line: str, on: bool, *, initiator: object | None = None) -> None:
         """Pin a line of MEMORY.md (given verbatim), or take its pin off.
 
-        A pinned line survives every rewrite. Raises `Unreadable` when the pins' file is not
-        understood; it is then left as it is.
+        A pinned line survives every rewrite; a heading pins its section, which then no proposal may
+        add to either. Raises `Pinned` when the line's pin is its section's, `Unreadable` when the
+        pins' file is not understood; it is then left as it is.
         """
-        writer = self._rooms.writer
-
-        def work() -> None:
-            others = [pin for pin in writer.pins() if pin != line.rstrip()]
-            writer.set_pins([*others, line] if on else others)
-
-        await self._write(work)
+        await self._write(lambda: self._rooms.writer.pin(line, on))
         self._rooms.bus.changed("memory", initiator=initiator)
 
     async def remember(

@@ -46,9 +46,7 @@ def read_sources(layout: Layout, writer: MemoryWriter, additional: Sequence[str]
         problems.append(memory.problem)
     else:
         try:
-            pins = set(writer.pins())
-            lines = memory.text.split("\n")
-            pinned = tuple(n for n, line in enumerate(lines, 1) if line.rstrip() in pins)
+            pinned = writer.pinned_lines(memory.text)
         except Unreadable as error:
             problems.append(str(error))
     agents = _text(layout, "AGENTS.md", problems)

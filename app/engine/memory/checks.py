@@ -18,16 +18,17 @@ from msgspec import Struct
 from app.engine.memory import likeness
 from app.engine.memory.alignment import align
 from app.engine.memory.answers import SENTENCES, Judged
-from app.engine.memory.outline import Block, bullets, lines_of, normal
+from app.engine.memory.outline import Block, bullets, normal
 from app.engine.memory.topics import Topics
 from app.engine.records import Change, Check
+from app.engine.workspace.pins import broken
 
 
 class Candidate(Struct, frozen=True):
     """A candidate with all that its checks look at.
 
     `approved` is the last text a person said yes to (the base when nobody ever did); `inputs` are
-    the handed-over sections' texts; `pinned` whole lines; `never` topics that are not to be
+    the handed-over sections' texts; `pinned` lines and headings; `never` topics that are not to be
     remembered; `limit` in characters; `eroded` facts of earlier batches of the run that a later one
     left out.
     """
@@ -142,14 +143,10 @@ def _loss(candidate: Candidate) -> Check:
 
 
 def _pinned(candidate: Candidate) -> Check:
-    present = {line.strip() for line in lines_of(candidate.text)}
-    gone = [line for line in candidate.pinned if line.strip() not in present]
-    if gone:
-        return Check(
-            "pinned_line", False, f"A pinned line is missing or changed: {_short(gone[0])}"
-        )
-    word = "Every pinned line is" if candidate.pinned else "No line is pinned, so none is"
-    return Check("pinned_line", True, f"{word} {'kept' if candidate.pinned else 'missing'}.")
+    if said := broken(candidate.base, candidate.text, candidate.pinned):
+        return Check("pinned_line", False, said)
+    said = "Every pinned line is kept." if candidate.pinned else "No line is pinned."
+    return Check("pinned_line", True, said)
 
 
 # ---------------------------------------------------------------------------- what is new

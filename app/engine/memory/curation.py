@@ -24,6 +24,7 @@ from app.engine.memory.checks import lost
 from app.engine.memory.consolidation_request import Count, Part
 from app.engine.records import ModelCall, Usage
 from app.engine.workspace.memory_file import MemoryFile
+from app.engine.workspace.pins import pinned_lines
 from app.engine.workspace.sections import WaitingSection
 
 EXTRACTIVE = "extractive"
@@ -127,7 +128,7 @@ class Asking:
             self._judged.text,
             group,
             watermark=task.watermark,
-            pinned=task.pins,
+            pinned=_pinned(self._judged.text, task.pins),
             refused=task.refused,
             never=task.never,
         )
@@ -195,3 +196,9 @@ def without_model(task: Task, extract: Extract | None) -> Made:
         )
     text = extract(task.file.text, task.sections)
     return Made(Judged(text), text, task.sections, EXTRACTIVE)
+
+
+def _pinned(text: str, pins: Sequence[str]) -> list[str]:
+    """The pinned lines of the file, those of pinned sections among them, as the model is told."""
+    lines = text.split("\n")
+    return [lines[n - 1] for n in pinned_lines(text, pins)]

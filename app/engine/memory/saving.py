@@ -1,8 +1,8 @@
 """`memory_save`: a fact kept on request.
 
 The fact goes to today's log at once. Into MEMORY.md it goes at once only when a person asked for it
-or the policy allows; otherwise it becomes a proposal of its own, so that nothing enters the curated
-file unseen. No argument of a model decides which (specification, section 14; case TOL-4).
+or policy and pins allow; otherwise it becomes a proposal of its own, so that nothing enters the
+curated file unseen. No argument of a model decides which (specification, section 14; case TOL-4).
 Everything here blocks: call it in a thread.
 """
 
@@ -28,6 +28,7 @@ from app.engine.records import Version
 from app.engine.workspace.daily_log import append_section
 from app.engine.workspace.layout import Layout
 from app.engine.workspace.memory_file import MemoryWriter, bullets_of, with_saved
+from app.engine.workspace.pins import broken
 from app.engine.workspace.sections import SectionStates, WaitingSection
 
 
@@ -96,7 +97,7 @@ class MemorySaver:
         path = self._layout.relative(self._layout.daily(wish.when.date()))
         found = WaitingSection(path, section)
         count = max(1, sum(line.lstrip().startswith("-") for line in lines))
-        if wish.by_person or memory.policy != "review":
+        if wish.by_person or (memory.policy != "review" and self._free(lines)):
             version, _ = self._writer.save(
                 wish.content, when=wish.when, run=run, provenance=self._traced(found, lines)
             )
@@ -105,6 +106,11 @@ class MemorySaver:
             )
             return Saved(path, count, version=version)
         return Saved(path, count, proposal=self._propose(run, found, lines, wish.when))
+
+    def _free(self, lines: list[str]) -> bool:
+        """Whether no pin keeps the saved block from growing."""
+        text = self._writer.read().text
+        return not broken(text, with_saved(text, lines), self._writer.pins())
 
     def _traced(self, found: WaitingSection, saved: list[str]) -> dict[str, Any]:
         """What the lines so far stem from, and the saved ones: from the section just written."""

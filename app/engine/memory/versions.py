@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
 from app.engine.errors import UserError
 from app.engine.memory import provenance
 from app.engine.memory.diff import difference
-from app.engine.memory.outline import lines_of
 from app.engine.memory.proposals import Stored
 from app.engine.workspace.history import History
+from app.engine.workspace.pins import broken
 
 BY_PERSON = "decided by a person"
 BY_POLICY = "applied by policy"
 
 
-def pins_hold(pins: Iterable[str], base: str, text: str) -> None:
-    """Raises `UserError` naming a pinned line of `base` that `text` no longer holds."""
-    present = {line.strip() for line in lines_of(text)}
-    had = {line.strip() for line in lines_of(base)}
-    for line in pins:
-        if line.strip() in had and line.strip() not in present:
-            raise UserError(
-                f"A pinned line would be lost: {line.strip()[:80]}",
-                "Reject that change, or take the pin off first.",
-            )
+def pins_hold(pins: Collection[str], base: str, text: str) -> None:
+    """Raises `UserError` when `text` touches a line or section of `base` that is pinned."""
+    if said := broken(base, text, pins):
+        raise UserError(said, "Reject that change, or take the pin off first.")
 
 
 def told_of(stored: Stored, text: str, history: History, when: datetime) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from app.engine.errors import BaseChanged, PathRefused, Unreadable
+from app.engine.errors import BaseChanged, PathRefused, Unreadable, UserError
 from app.engine.records import FileState, Version
 from app.engine.workspace.confine import same_file, write_target
 from app.engine.workspace.documents import rewrite
@@ -32,6 +32,7 @@ from app.engine.workspace.files import (
 )
 from app.engine.workspace.history import History
 from app.engine.workspace.layout import Layout
+from app.engine.workspace.pins import pinned_lines, section_of
 from app.engine.workspace.secrets import mask
 
 SAVED_START = "<!-- palimpsest:saved -->"
@@ -55,6 +56,12 @@ class Spelling(Struct, frozen=True):
 
     name: str
     same: bool
+
+
+class Pinned(UserError):
+    """A line's pin is that of its section, so it cannot be taken off by itself."""
+
+    remedy = "Take the pin off the heading."
 
 
 class MemoryWriter:
@@ -191,7 +198,7 @@ class MemoryWriter:
     # ------------------------------------------------------------------ pins
 
     def pins(self) -> tuple[str, ...]:
-        """The pinned lines, verbatim. Raises `Unreadable` when `pins.json` is not understood."""
+        """Pinned lines and headings, verbatim. Raises `Unreadable` when the file makes no sense."""
         file = read_text(self._layout.pins)
         if file is None or file.blank:
             return ()
@@ -213,11 +220,18 @@ class MemoryWriter:
             record = json.dumps({"version": 1, "pins": pins}, ensure_ascii=False, indent=1)
             write_atomic(self._layout.pins, record.encode() + b"\n")
 
+    def pin(self, line: str, on: bool) -> None:
+        """Pin a line, or take its pin off. Raises `Pinned` when it is pinned by its section."""
+        pins = self.pins()
+        others = [pin for pin in pins if pin != line.rstrip()]
+        own = on or len(others) < len(pins)
+        if not own and (heading := section_of(self.read().text, line, pins)):
+            raise Pinned(f"The line is pinned by its section “{heading}”.")
+        self.set_pins([*others, line] if on else others)
+
     def pinned_lines(self, text: str) -> tuple[int, ...]:
-        """The 1-based numbers of the lines of `text` that are pinned."""
-        pins = set(self.pins())
-        lines = enumerate(text.split("\n"), 1)
-        return tuple(n for n, line in lines if line.rstrip() in pins)
+        """The 1-based numbers of the lines of `text` that are pinned, alone or by their section."""
+        return pinned_lines(text, self.pins())
 
     # ------------------------------------------------------------------ within the lock
 
