@@ -5,19 +5,20 @@ Invariant: what a person typed travels as a bound value only, never as part of t
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
-from app.engine.search.documents import ERROR, EVICTED
 from app.engine.search.query import Filters
-
-SLOTS = 12
-"""Bits of a row id below the millisecond of its document."""
+from app.engine.search.rows import ERROR, EVICTED
 
 
 def conditions(
-    workspace: str, match: str, without: str, filters: Filters
+    workspace: str, match: str, without: str, filters: Filters, late: int
 ) -> tuple[list[str], list[Any]]:
-    """Conditions on `terms t`, `docs d` and `files f`, and the values they bind."""
+    """Conditions on `terms t`, `docs d` and `files f`, and the values they bind.
+
+    `late` is by how many seconds a row id may lie behind its document's moment.
+    """
     where, values = ["f.workspace=?"], [workspace]
     if match and without:
         where.append("t.terms MATCH ?")
@@ -31,38 +32,37 @@ def conditions(
     for column, yes, no in (
         ("f.layer", filters.layers, filters.not_layers),
         ("d.role", filters.roles, filters.not_roles),
-        ("lower(d.tool)", filters.tools, filters.not_tools),
+        ("d.tool", filters.tools, filters.not_tools),
     ):
         for names, operator in ((yes, "IN"), (no, "NOT IN")):
             if names:
-                where.append(f"{column} {operator} ({','.join('?' * len(names))})")
+                marks = ",".join("?" * len(names))
+                if column != "f.layer":
+                    marks = f"SELECT id FROM names WHERE lower(name) IN ({marks})"
+                where.append(f"{column} {operator} ({marks})")
                 values += sorted(names)
-    number = "t.rowid" if match else "d.id"
-    return [*where, *_more(filters, number)], [*values, *_more_values(filters)]
+    more, more_values = _more(filters, "t.rowid" if match else "d.id", late)
+    return [*where, *more], [*values, *more_values]
 
 
-def _more(filters: Filters, number: str) -> list[str]:
+def _more(filters: Filters, number: str, late: int) -> tuple[list[str], list[Any]]:
     where: list[str] = []
-    if filters.sessions:
-        where.append("(" + " OR ".join(["f.session GLOB ?"] * len(filters.sessions)) + ")")
-    if filters.after is not None:
-        where.append(f"{number}>=?")
-    if filters.before is not None:
-        where.append(f"{number}<?")
-    for name in sorted(filters.has):
-        where.append("d.tool<>''" if name == "tool" else "d.flags&?<>0")
-    return where
-
-
-def _more_values(filters: Filters) -> list[Any]:
     values: list[Any] = [f"{_glob(name)}*" for name in sorted(filters.sessions)]
-    values += [
-        max(0, int(instant.timestamp() * 1000)) << SLOTS
-        for instant in (filters.after, filters.before)
-        if instant is not None
-    ]
+    if values:
+        where.append("(" + " OR ".join(["f.session GLOB ?"] * len(values)) + ")")
+    if filters.after is not None:
+        after = filters.after.timestamp()
+        where.append(f"{number}>=? AND d.id*1000+d.part>=?")  # the first is quick, the other exact
+        values += [max(0, int(after)), ceil(after * 1000)]
+    if filters.before is not None:
+        before = filters.before.timestamp()
+        where.append(f"{number}<? AND d.id*1000+d.part<?")
+        values += [ceil(before) + late + 1, ceil(before * 1000)]
     flags = {"evicted": EVICTED, "error": ERROR}
-    return [*values, *(flags[name] for name in sorted(filters.has) if name in flags)]
+    for name in sorted(filters.has):
+        where.append("d.tool<>0" if name == "tool" else "d.flags&?<>0")
+        values += [flags[name]] if name in flags else []
+    return where, values
 
 
 def _glob(text: str) -> str:

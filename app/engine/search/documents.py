@@ -5,77 +5,24 @@ and its searchable text. Only the place is stored; to show a hit the bytes are r
 the same rules. Invariant: `text_at` gives exactly the text that `documents` gave for that place,
 as long as the bytes are the same.
 
-Lines end at the byte 0x0A only. A session log is read as specification section 3.4 describes it;
-reasoning, and what the engine put into the context itself, is not searched.
+Lines end at the byte 0x0A only. Session logs are cut in `logs.py`.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
-from typing import Any, BinaryIO, cast
-
-import msgspec
-from msgspec import Struct
+from typing import BinaryIO
 
 from app.engine.records import Layer
+from app.engine.search import logs
+from app.engine.search.rows import Cursor, Document, Told, moment
 from app.engine.workspace.secrets import mask
 
-LONGEST_TEXT = 200_000
-"""Characters of one entry that are indexed; of a longer one, the beginning."""
 CHUNK = 2_000
 """Characters of one document of an evicted result."""
-LONGEST_LINE = 64_000_000
-"""Bytes of one line that are read at all."""
-
-EVICTED, ERROR, QUESTION = 1, 2, 4
-
-
-class Document(Struct, frozen=True):
-    """One thing that can be found.
-
-    `order` counts the documents of a file from 0; `line` counts lines from 1; `offset` and
-    `length` are bytes. `when` is in UTC. `flags` holds EVICTED, ERROR and QUESTION.
-    """
-
-    order: int
-    line: int
-    offset: int
-    length: int
-    text: str
-    when: datetime | None = None
-    entry: str = ""
-    role: str = ""
-    tool: str = ""
-    flags: int = 0
-
-
-class Marked(Struct, frozen=True):
-    """A later entry says that an earlier one's result was put aside."""
-
-    entry: str
-
-
-class Cursor(Struct):
-    """Where reading a file may go on; `crc` sums up everything that was read before."""
-
-    offset: int = 0
-    line: int = 0
-    order: int = 0
-    when: float | None = None
-    crc: int = 0
-
-    def past(self, raw: bytes) -> int:
-        """Move past one whole line; the offset where it began."""
-        begin = self.offset
-        self.offset += len(raw)
-        self.line += 1
-        self.crc = zlib.crc32(raw, self.crc)
-        return begin
 
 
 class Encoding(Exception):
@@ -83,7 +30,10 @@ class Encoding(Exception):
 
 
 def layer_of(path: str) -> Layer | None:
-    """The layer of a path relative to the workspace, with slashes; None when it is not searched."""
+    """The layer of a path relative to the workspace, with slashes; None when it is not searched.
+
+    (Paths that name no file, see `past.py`, have none either.)
+    """
     parts = path.split("/")
     if path == "MEMORY.md":
         return "memory"
@@ -103,15 +53,15 @@ def session_of(path: str) -> str:
 
 def documents(
     file: BinaryIO, layer: Layer, path: str, cursor: Cursor, zone: tzinfo = UTC
-) -> Iterator[Document | Marked]:
+) -> Iterator[Told]:
     """The documents of `file` from `cursor` on; `cursor` moves past each finished line.
 
     In a session log an unfinished last line is left for the next time; elsewhere it counts.
     Raises `Encoding` for Markdown that is not UTF-8.
     """
-    file.seek(cursor.offset)
     if layer == "sessions":
-        return _entries(file, cursor)
+        return logs.entries(file, cursor)
+    file.seek(cursor.offset)
     if layer == "evicted":
         return _chunks(file, cursor)
     return _lines(file, path, cursor, zone)
@@ -134,11 +84,11 @@ def _lines(file: BinaryIO, path: str, cursor: Cursor, zone: tzinfo) -> Iterator[
             when = moment(heading[1]) or when
         if not text.strip() or heading or _OURS.fullmatch(text):
             continue
-        yield Document(cursor.order, cursor.line, offset, len(raw), _plain_line(text), when)
+        yield Document(cursor.order, cursor.line, offset, len(raw), plain_line(text), when)
         cursor.order += 1
 
 
-def _plain_line(text: str) -> str:
+def plain_line(text: str) -> str:
     """A line as a person wrote it: without our escape, and without secrets."""
     if text.startswith(("\\## Memory ", "\\<!-- palimpsest:")):
         text = text[1:]
@@ -212,164 +162,6 @@ def _pieces(raw: bytes) -> Iterator[tuple[int, int, str]]:
         begin = end
 
 
-# ---------------------------------------------------------------------------- session logs
-
-
-class _Entry(Struct):
-    type: str = ""
-    id: str = ""
-    timestamp: str | float | int | None = None
-    role: str = ""
-    origin: str = ""
-    name: str | None = None
-    content: Any = None
-    input: Any = None
-    output: Any = None
-    target: Any = None
-    isError: bool = False  # noqa: N815 - the format's own name
-
-
-_DECODER = msgspec.json.Decoder(_Entry)
-_INJECTED = frozenset({"recall", "session_context", "summary", "continuation", "interrupted"})
-_ROLES = {"USER": "user", "ASSISTANT": "assistant", "TOOL": "tool", "SYSTEM": "system"}
-_WANTED = (b'"message"', b'"tool_use"', b'"tool_result"', b'"eviction"')
-
-
-def _entries(file: BinaryIO, cursor: Cursor) -> Iterator[Document | Marked]:
-    while True:
-        raw = file.readline(LONGEST_LINE)
-        if not raw.endswith(b"\n"):
-            if len(raw) < LONGEST_LINE:
-                return
-            if not _skip_line(file, raw, cursor):
-                return
-            continue
-        offset = cursor.past(raw)
-        entry = _decode(raw)
-        if entry is None:
-            continue
-        when = moment(entry.timestamp)
-        if when is not None:
-            cursor.when = when.timestamp()
-        if entry.type == "eviction":
-            yield from (Marked(one) for one in _targets(entry.target))
-            continue
-        text = _text(entry)
-        if text:
-            yield _document(entry, text, cursor, offset, len(raw))
-            cursor.order += 1
-
-
-def _skip_line(file: BinaryIO, begun: bytes, cursor: Cursor) -> bool:
-    """Move past a line too long to read; False when it has no end yet."""
-    size, crc = len(begun), zlib.crc32(begun, cursor.crc)
-    while part := file.readline(1 << 20):
-        size, crc = size + len(part), zlib.crc32(part, crc)
-        if part.endswith(b"\n"):
-            cursor.offset, cursor.crc, cursor.line = cursor.offset + size, crc, cursor.line + 1
-            return True
-    return False
-
-
-def _document(entry: _Entry, text: str, cursor: Cursor, offset: int, length: int) -> Document:
-    role, tool = _ROLES.get(entry.role.upper(), "user"), ""
-    if entry.type == "tool_use":
-        role, tool = "assistant", entry.name or ""
-    elif entry.type == "tool_result":
-        role, tool = "tool", entry.name or ""
-    when = None if cursor.when is None else datetime.fromtimestamp(cursor.when, UTC)
-    flags = ERROR if entry.isError else 0
-    if text.rstrip().endswith(("?", "？")):
-        flags |= QUESTION
-    return Document(
-        cursor.order, cursor.line, offset, length, text, when,
-        _sound(entry.id), role, _sound(tool), flags,
-    )  # fmt: skip
-
-
-def _decode(raw: bytes) -> _Entry | None:
-    """One line as an entry; None for what is no entry with a text."""
-    if not any(kind in raw for kind in _WANTED):
-        return None
-    if raw.startswith(b"\xef\xbb\xbf"):
-        raw = raw[3:]
-    try:
-        return _DECODER.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        pass
-    try:  # half a surrogate pair: valid for a lax reader only
-        return msgspec.convert(json.loads(raw), _Entry)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _text(entry: _Entry) -> str:
-    if entry.type == "message":
-        text = "" if entry.origin in _INJECTED else _flat(entry.content)
-    elif entry.type == "tool_use":
-        text = f"{entry.name or ''} {_arguments(entry.input)}".strip()
-    elif entry.type == "tool_result":
-        text = _flat(entry.output)
-    else:
-        return ""
-    return mask(_sound(text[:LONGEST_TEXT])).text
-
-
-def _arguments(value: Any) -> str:
-    if isinstance(value, str) and value[:1] in "{[":
-        try:
-            return _flat(json.loads(value))
-        except (ValueError, RecursionError):
-            return value
-    return _flat(value)
-
-
-def _flat(value: Any, depth: int = 0) -> str:
-    """The text in a value of any shape; images and reasoning are left out."""
-    if isinstance(value, str):
-        return value
-    if value is None or depth > 8:
-        return ""
-    if isinstance(value, list):
-        parts = (_flat(item, depth + 1) for item in cast("list[Any]", value))
-        return "\n".join(part for part in parts if part)
-    if isinstance(value, dict):
-        known = cast("dict[str, Any]", value)
-        kind = known.get("type")
-        if isinstance(kind, str) and (kind in ("reasoning", "thinking") or "image" in kind):
-            return ""
-        if kind == "text" and isinstance(known.get("text"), str):
-            return known["text"]
-        parts = ((key, _flat(item, depth + 1)) for key, item in known.items())
-        return "\n".join(f"{key}: {part}" for key, part in parts if part)
-    return str(value)
-
-
-def _targets(value: Any) -> Iterable[str]:
-    items = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return (item for item in items if isinstance(item, str))
-
-
-def _sound(text: str) -> str:
-    """`text` with half surrogate pairs replaced: SQLite and files refuse them."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def moment(value: str | float | int | None) -> datetime | None:
-    """An instant in UTC from ISO-8601 text or epoch seconds; None when it is neither."""
-    try:
-        if isinstance(value, str):
-            when = datetime.fromisoformat(value)
-            return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
-        return None if value is None else datetime.fromtimestamp(value, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
 # ---------------------------------------------------------------------------- reading back
 
 Place = tuple[int, int, int]  # line, offset, length
@@ -383,15 +175,14 @@ def text_at(file: BinaryIO, layer: Layer, place: Place) -> str | None:
     if len(raw) != length:
         return None
     if layer == "sessions":
-        entry = _decode(raw) if raw.endswith(b"\n") else None
-        return (_text(entry) or None) if entry else None
+        return logs.text_of(raw)
     if layer == "evicted":
         return _chunk_text(raw)
     try:
         text = _markdown_line(raw, first=line == 1)
     except Encoding:
         return None
-    return _plain_line(text)
+    return plain_line(text)
 
 
 def open_for_reading(path: Path) -> BinaryIO:

@@ -1,8 +1,9 @@
 """`MemoryIndex`: everything the agent ever knew, findable while one types.
 
-Idea: a thin asynchronous face over two threads. One writes (bringing files into the index, one
-transaction per file), one reads (answering, newest question first: an older live one is
-interrupted). The files are the truth; the index is only a faster way to them.
+Idea: a thin asynchronous face over two threads. One writes (one transaction for each piece of what
+changed), one reads (answering, newest question first: an older live one is interrupted). A pass
+over many files has a third, which reads the next pieces while one is written. The files are the
+truth; the index is only a faster way to them.
 
 Invariant: a search always has an answer. No index, a damaged one, one of another version or one
 that is still being built means that the files themselves are scanned, and the answer says so. A
@@ -14,9 +15,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TypeVar, overload
@@ -27,9 +28,11 @@ from msgspec import Struct
 from app.engine.errors import StorageError
 from app.engine.records import IndexState, Query, SearchResult
 from app.engine.search import rebuild as building
-from app.engine.search.indexing import bring_up, from_string
 from app.engine.search.matching import WIDTH
+from app.engine.search.past import HISTORY, PAST, is_version
+from app.engine.search.preparing import Batch, batches, from_string, prepare
 from app.engine.search.reader import Reader
+from app.engine.search.rows import FileRow
 from app.engine.search.scanner import Scan, newest_first, scan
 from app.engine.search.store import Damaged, Store
 
@@ -37,9 +40,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 
-BATCH = 64
-BATCH_SECONDS = 0.1
-"""Files, and seconds, after which a pass over the workspace lets other work in."""
+TIDY = 2_000_000
+"""Terms after which a pass leaves the index in one piece."""
 SEED_LAYERS = frozenset({"memory", "daily"})
 
 
@@ -53,10 +55,11 @@ class LineHit(Struct, frozen=True):
 
 
 class Indexed(Struct, frozen=True):
-    """What a pass over the workspace did."""
+    """What a pass over the workspace did, and what the index holds now."""
 
     files: int
     documents: int
+    terms: int
     changed: int
     seconds: float
     rebuilt: bool = False
@@ -154,7 +157,11 @@ class MemoryIndex:
         if self._writer is None:
             return 0
         marks = scan(self._root).marks
-        known = {row.path: row for row in self._writer.files() if row.text is None}
+        known = {
+            row.path: row
+            for row in self._writer.files()
+            if not is_version(row.path) and (row.text is None or row.path.startswith(PAST))
+        }
         changed = sum(
             1
             for path, mark in marks.items()
@@ -191,66 +198,79 @@ class MemoryIndex:
                 unfinished = beside
                 await asyncio.shield(self._write(lambda: building.abandon(self._path, unfinished)))
             raise
-        files, documents = await self._write(self._totals)
+        files, documents, terms = await self._write(self._figures)
         self._whole = True
         self._state = IndexState("ready", len(found.marks), len(found.marks))
-        return Indexed(files, documents, changed, time.monotonic() - begun, anew)
+        return Indexed(files, documents, terms, changed, time.monotonic() - begun, anew)
 
     async def _pass(self, store: Store | None, progress: Progress | None) -> tuple[Scan, int]:
         """One walk over the workspace into `store` (the index in use when None)."""
         found = await self._write(lambda: scan(self._root))
         known = await self._write(lambda: self._known(store))
-        gone = known - found.marks.keys()
+        gone = {path for path in known.keys() - found.marks.keys() if not is_version(path)}
         order = [*newest_first(found.marks), *sorted(gone)]
-        changed = 0
-        done = 0
-        while done < len(order):
-            if self._closed:
-                raise asyncio.CancelledError
-            self._state = IndexState("building", done, len(order), self._state.note)
-            if progress is not None:
-                progress(done, len(order))
-            batch = order[done : done + BATCH]
-            brought, more = await self._write(lambda batch=batch: self._bring_up_some(batch, store))
-            done += brought
-            changed += more
-        if progress is not None:
-            progress(len(order), len(order))
+        made = batches(self._root, order, known, now_ns=time.time_ns(), zone=self._zone)
+        changed = done = 0
+        self._tell(0, len(order), progress)
+        async with aclosing(_ahead(made)) as coming:
+            async for batch in coming:
+                if self._closed:
+                    raise asyncio.CancelledError
+                changed += await self._write(lambda batch=batch: self._put(batch, store))
+                done += batch.paths
+                self._tell(done, len(order), progress)
+        if changed:
+            await self._tidy_up(store)
         return found, changed
 
-    def _known(self, store: Store | None) -> set[str]:
-        target = store or self._writer
-        return set() if target is None else {row.path for row in target.files()}
+    def _tell(self, done: int, total: int, progress: Progress | None) -> None:
+        self._state = IndexState("building", done, total, self._state.note)
+        if progress is not None:
+            progress(done, total)
 
-    def _totals(self) -> tuple[int, int]:
-        return (0, 0) if self._writer is None else self._writer.totals()
-
-    def _bring_up(self, path: str, store: Store | None = None) -> bool:
+    def _known(self, store: Store | None) -> dict[str, FileRow]:
         target = store or self._writer
-        if target is None or (store is None and self._state.state == "unavailable"):
-            return False
+        return {} if target is None else {row.path: row for row in target.files()}
+
+    def _figures(self) -> tuple[int, int, int]:
+        return (0, 0, 0) if self._writer is None else self._writer.figures()
+
+    def _put(self, batch: Batch, store: Store | None) -> int:
+        target = store or self._writer
+        if target is None or not batch.pieces:
+            return 0
         try:
-            return bring_up(target, self._root, path, now_ns=time.time_ns(), zone=self._zone)
+            return target.put(batch.pieces)
         except apsw.Error as error:
             raise self._broken(error) from error
 
-    def _bring_up_some(self, paths: list[str], store: Store | None) -> tuple[int, int]:
-        """As many of `paths` as fit into a short while: how many, and how many changed.
+    async def _tidy_up(self, store: Store | None) -> None:
+        """Merge what a large pass wrote in many parts; other work comes in between the steps."""
 
-        They are made durable together; each file is still there whole or not at all.
-        """
-        target = store or self._writer
-        if target is None:
-            return len(paths), 0
-        end = time.monotonic() + BATCH_SECONDS
-        brought = changed = 0
-        with target.together():
-            for path in paths:
-                changed += self._bring_up(path, target)
-                brought += 1
-                if time.monotonic() > end:
-                    break
-        return brought, changed
+        def step(*, first: bool) -> bool:
+            target = store or self._writer
+            if target is None or (first and target.figures()[2] < TIDY):
+                return False
+            try:
+                return target.tidy(anew=first)
+            except apsw.Error as error:
+                raise self._broken(error) from error
+
+        more = await self._write(lambda: step(first=True))
+        while more and not self._closed:
+            more = await self._write(lambda: step(first=False))
+
+    def _bring_up(self, path: str) -> bool:
+        """Make the index hold one path as it is on disk; whether something changed."""
+        store = self._writer
+        if store is None or self._state.state == "unavailable":
+            return False
+        try:
+            known = store.known(path)
+            pieces = prepare(self._root, path, known, now_ns=time.time_ns(), zone=self._zone)
+            return sum(store.put([piece]) for piece in pieces) > 0
+        except apsw.Error as error:
+            raise self._broken(error) from error
 
     def _damaged(self, note: str) -> None:
         """From now on the files answer, until the index is built anew."""
@@ -271,7 +291,10 @@ class MemoryIndex:
         `path` is relative to the workspace or absolute. Without a usable index: False.
         """
         relative = self._relative(path)
-        return await self._write(lambda: self._bring_up(relative))
+        changed = await self._write(lambda: self._bring_up(relative))
+        if relative == "MEMORY.md":
+            await self._write(lambda: self._bring_up(HISTORY))
+        return changed
 
     async def remove(self, path: str | Path) -> bool:
         """Drop one path from the index; False when it was not there."""
@@ -291,10 +314,9 @@ class MemoryIndex:
         def put() -> int:
             if self._writer is None:
                 return 0
-            try:
-                return from_string(self._writer, path, text, now_ns=time.time_ns(), zone=self._zone)
-            except apsw.Error as error:
-                raise self._broken(error) from error
+            pieces = list(from_string(path, text, now_ns=time.time_ns(), zone=self._zone))
+            self._put(Batch(pieces), None)
+            return sum(len(piece.documents) for piece in pieces)
 
         return await self._write(put)
 
@@ -351,3 +373,15 @@ class MemoryIndex:
 
     async def _write(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._writing, work)
+
+
+async def _ahead(made: Iterator[Batch]) -> AsyncGenerator[Batch, None]:
+    """The batches of `made`, of which the next is made (in a thread) while one is used."""
+    coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
+    try:
+        while (batch := await coming) is not None:
+            coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
+            yield batch
+    finally:
+        with suppress(Exception, asyncio.CancelledError):
+            await asyncio.shield(coming)  # a thread cannot be stopped; its files are closed by it

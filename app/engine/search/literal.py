@@ -17,9 +17,6 @@ from msgspec import Struct
 
 from app.engine.records import Layer
 from app.engine.search.documents import (
-    ERROR,
-    Cursor,
-    Document,
     Encoding,
     documents,
     layer_of,
@@ -27,6 +24,7 @@ from app.engine.search.documents import (
     session_of,
 )
 from app.engine.search.query import Filters
+from app.engine.search.rows import ERROR, Cursor, Document
 from app.engine.search.scanner import newest_first, scan
 
 MOST = 5_000

@@ -21,8 +21,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from app.engine.search.documents import QUESTION
-from app.engine.search.rows import Posting, Row
+from app.engine.search.rows import QUESTION, Posting, Row
 
 NEIGHBOURS = (0.6, 0.35, 0.2)
 """What of a term's worth the neighbour at distance 1, 2, 3 lends."""

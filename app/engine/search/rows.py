@@ -2,16 +2,81 @@
 
 from __future__ import annotations
 
+import zlib
 from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from app.engine.records import Layer
-from app.engine.search.conditions import SLOTS
+
+EVICTED, ERROR, QUESTION = 1, 2, 4
+
+
+class Document(Struct, frozen=True):
+    """One thing that can be found.
+
+    `order` counts the documents of a file from 0; `line` counts lines from 1; `offset` and
+    `length` are bytes. `when` is in UTC. `flags` holds EVICTED, ERROR and QUESTION.
+    """
+
+    order: int
+    line: int
+    offset: int
+    length: int
+    text: str
+    when: datetime | None = None
+    entry: str = ""
+    role: str = ""
+    tool: str = ""
+    flags: int = 0
+
+
+class Marked(Struct, frozen=True):
+    """A later entry says that an earlier one's result was put aside."""
+
+    entry: str
+
+
+class Cursor(Struct):
+    """Where reading a file may go on; `crc` sums up everything that was read before."""
+
+    offset: int = 0
+    line: int = 0
+    order: int = 0
+    when: float | None = None
+    crc: int = 0
+
+    def past(self, raw: bytes) -> int:
+        """Move past one whole line; the offset where it began."""
+        begin = self.offset
+        self.offset += len(raw)
+        self.line += 1
+        self.crc = zlib.crc32(raw, self.crc)
+        return begin
+
+
+class Hidden(Struct, frozen=True):
+    """A later entry wants a message, its calls and their results to be found no more."""
+
+    entry: str
+
+
+class Shown(Struct, frozen=True):
+    """A later entry takes that back: only a reading from the beginning knows the texts again."""
+
+    entry: str
+
+
+Told = Document | Marked | Hidden | Shown
+"""What reading a file tells, in the order of the file."""
 
 
 class Row(Struct, frozen=True):
-    """One document that may match, and its rank (bm25: lower is better; 0.0 without terms)."""
+    """One document that may match, and its rank (bm25: lower is better; 0.0 without terms).
+
+    `path` of the layer `history` names no file: `history:12` is version 12 of MEMORY.md,
+    `proposal:<id>` a proposal. `ms` is the document's moment, milliseconds since the epoch.
+    """
 
     id: int
     file: int
@@ -25,12 +90,13 @@ class Row(Struct, frozen=True):
     entry: str
     role: str
     tool: str
+    ms: int
     rank: float
 
     @property
     def when(self) -> datetime:
-        """The moment in its row id, in UTC, to the millisecond."""
-        return datetime.fromtimestamp((self.id >> SLOTS) / 1000, UTC)
+        """The document's moment in UTC, to the millisecond."""
+        return datetime.fromtimestamp(self.ms / 1000, UTC)
 
 
 class Posting(Struct, frozen=True):
@@ -56,16 +122,29 @@ class FileRow(Struct):
     offset: int = 0
     line: int = 0
     docs: int = 0
+    terms: int = 0
     last: float | None = None
     text: str | None = None
     problem: str = ""
 
 
 FILE_COLUMNS = (
-    "path, layer, session, size, mtime_ns, inode, seen_ns, crc, offset, line, docs, last, text, "
-    "problem"
+    "path, layer, session, size, mtime_ns, inode, seen_ns, crc, offset, line, docs, terms, last, "
+    "text, problem"
 )
 ROW_COLUMNS = (
-    "d.id, f.id, f.path, f.layer, f.session, d.ord, d.line, d.offset, d.length, d.entry, d.role, "
-    "d.tool"
+    "d.id, f.id, f.path, f.layer, f.session, d.ord, d.line, d.offset, d.length, d.entry, "
+    "(SELECT name FROM names WHERE id=d.role), (SELECT name FROM names WHERE id=d.tool), "
+    "d.id*1000+d.part"
 )
+
+
+def moment(value: str | float | int | None) -> datetime | None:
+    """An instant in UTC from ISO-8601 text or epoch seconds; None when it is neither."""
+    try:
+        if isinstance(value, str):
+            when = datetime.fromisoformat(value)
+            return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
+        return None if value is None else datetime.fromtimestamp(value, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,8 +1,9 @@
 """What changed on disk, and watching for it.
 
 Idea: the disk is asked, not a stream of events: a walk over the few folders that are searched,
-compared with the walk before. Our own reads change nothing a walk looks at, and `.palimpsest/`,
-where the index lies, is never entered, so watching cannot feed itself.
+compared with the walk before. Our own reads change nothing a walk looks at, and of `.palimpsest/`,
+where the index lies, only the history and the proposals are looked at, so watching cannot feed
+itself.
 
 Invariant: a change that lasts is reported at least once, at most `interval` after the walk that saw
 it, however it was made (append, atomic replacement, deletion, rename, a swapped folder).
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from app.engine.search import past
 from app.engine.search.documents import layer_of
 
 YOUNG_NS = 2_000_000_000
@@ -49,6 +51,10 @@ def scan(root: Path, *, now_ns: int | None = None) -> Scan:
     marks: Marks = {}
     with suppress(OSError), os.scandir(root) as entries:
         _take(entries, "", marks)
+    for path, file in past.paths(root):
+        with suppress(OSError):
+            stat = file.lstat()
+            marks[path] = Mark(stat.st_size, stat.st_mtime_ns, stat.st_ino)
     return Scan(marks, begun)
 
 
@@ -95,7 +101,8 @@ def differences(before: Scan | None, after: Scan) -> set[str]:
 
 
 def newest_first(marks: Marks) -> list[str]:
-    """The order to index in: MEMORY.md, daily logs, then sessions and results by their time."""
+    """The order to index in: MEMORY.md, daily logs, then sessions by their time, results, and what
+    is past."""
     rank = {"memory": 0, "daily": 1, "sessions": 2, "evicted": 3}
 
     def key(path: str) -> tuple[int, int, str]:

@@ -1,49 +1,59 @@
 """The index file: one SQLite database, used by one thread at a time.
 
 Idea: a row of `docs` says where a document stands; the contentless full-text table `terms` holds
-its terms under the same row id; the text itself stays in the files. The row id is the document's
-moment (milliseconds times 4096, plus a counter), so newest-first is the order of the table and a
-span of time is a range of row ids.
+its terms under the same row id (see `writing.py`); the text itself stays in the files, but for what
+stands in none (`files.text`).
 
-Invariant: one path changes in one transaction; either all of its documents are there or none of
-the new ones. Everything here can be rebuilt from the files. All of it is synchronous.
+Invariant: one piece of a path changes in one transaction; either all of its documents are there or
+none of the new ones. Everything here can be rebuilt from the files. All of it is synchronous.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import apsw
+from msgspec.structs import astuple
 
-from app.engine.search.conditions import SLOTS, conditions
-from app.engine.search.documents import EVICTED, Document, Marked
+from app.engine.search.conditions import conditions
+from app.engine.search.past import HISTORY
+from app.engine.search.preparing import Piece
 from app.engine.search.query import Filters
 from app.engine.search.rows import FILE_COLUMNS, ROW_COLUMNS, FileRow, Posting, Row
-from app.engine.search.terms import FENCE, STEM_MARK, index_text
+from app.engine.search.terms import FENCE, STEM_MARK
+from app.engine.search.writing import Writing
 
-SCHEMA = 1
+SCHEMA = 2
 COUNTED = 20_000
 """Documents that are counted, and among which is ranked, before an answer is called incomplete."""
 POSTINGS = 4_000
 """Documents of one term that natural mode weighs; of a more frequent one, the newest."""
 
+HASH_BYTES = 8_000_000
+"""Bytes of new terms FTS5 gathers in memory before it writes them out."""
+MERGE_PAGES = 2_000
+"""Pages that are merged at a time while the index is tidied up."""
+
 _TABLES = """
-CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE names(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE files(
   id INTEGER PRIMARY KEY, workspace TEXT NOT NULL, path TEXT NOT NULL, layer TEXT NOT NULL,
   session TEXT NOT NULL, size INTEGER, mtime_ns INTEGER, inode INTEGER, seen_ns INTEGER,
-  crc INTEGER, offset INTEGER, line INTEGER, docs INTEGER, last REAL, text TEXT, problem TEXT,
-  UNIQUE(workspace, path));
+  crc INTEGER, offset INTEGER, line INTEGER, docs INTEGER, terms INTEGER, last REAL, text TEXT,
+  problem TEXT, UNIQUE(workspace, path));
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY, file INTEGER NOT NULL, ord INTEGER NOT NULL, line INTEGER NOT NULL,
-  offset INTEGER NOT NULL, length INTEGER NOT NULL, entry TEXT, role TEXT, tool TEXT,
-  flags INTEGER NOT NULL);
+  offset INTEGER NOT NULL, length INTEGER NOT NULL, part INTEGER NOT NULL, entry TEXT,
+  role INTEGER NOT NULL, tool INTEGER NOT NULL, flags INTEGER NOT NULL);
 CREATE INDEX docs_place ON docs(file, ord);
 CREATE VIRTUAL TABLE terms USING fts5(
   t, content='', contentless_delete=1, tokenize='ascii');
+INSERT INTO names VALUES(0, '');
+INSERT INTO meta VALUES('late', 0);
 """
 
 
@@ -57,7 +67,6 @@ class Store:
     def __init__(self, path: Path, workspace: str, *, reading: bool = False) -> None:
         """Open `path`, making a new index where there is none. Raises `Damaged`."""
         self._workspace = workspace
-        self._slots: dict[int, int] = {}
         self._halt: Callable[[], bool] | None = None
         flags = apsw.SQLITE_OPEN_READWRITE | (0 if reading else apsw.SQLITE_OPEN_CREATE)
         try:
@@ -70,18 +79,27 @@ class Store:
         except (apsw.Error, Damaged) as error:
             self._db.close(True)
             raise Damaged(str(error)) from error
+        self._writing = Writing(self._db)
 
     def _prepare(self, reading: bool) -> None:
         self._db.set_busy_timeout(5_000)
+        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
+        if not tables and not reading:
+            self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute("PRAGMA mmap_size=268435456")
-        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
+        self._db.execute(
+            "PRAGMA secure_delete=FAST"
+        )  # `files.text` may have held what was forgotten
         if not tables and not reading:
             with self._db:
                 for statement in filter(str.strip, _TABLES.split(";\n")):
                     self._db.execute(statement)
                 self._db.execute("INSERT INTO meta VALUES('schema', ?)", (str(SCHEMA),))
+                self._db.execute(
+                    "INSERT INTO terms(terms, rank) VALUES('hashsize', ?)", (HASH_BYTES,)
+                )
         if reading:
             self._db.set_progress_handler(self._stopping, 1_000)
         found = self._db.execute("SELECT value FROM meta WHERE key='schema'").fetchone()
@@ -128,14 +146,12 @@ class Store:
         )
         return [FileRow(*row) for row in found]
 
-    def together(self) -> AbstractContextManager[Any]:
-        """Writes within become durable together; each file still changes whole or not at all."""
-        return self._db
-
-    def touch(self, row: FileRow) -> None:
-        """Remember size, time and place of a file whose documents did not change."""
-        with self._db:
-            self._save(row)
+    def known(self, path: str) -> dict[str, FileRow]:
+        """The rows that matter for `path`: its own, of all versions those of each."""
+        if path == HISTORY:
+            return {row.path: row for row in self.files() if row.layer == "history"}
+        row = self.file(path)
+        return {} if row is None else {path: row}
 
     def remove(self, path: str) -> bool:
         """Drop a path and its documents; False when it was not there."""
@@ -143,84 +159,37 @@ class Store:
             found = self._file_id(path)
             if found is None:
                 return False
-            self._drop(found)
+            self._writing.drop(found)
             self._db.execute("DELETE FROM files WHERE id=?", (found,))
         return True
 
-    def write(
-        self, row: FileRow, documents: Iterable[Document | Marked], moment_ms: int, *, append: bool
-    ) -> int:
-        """Put the documents of one file in, in one transaction; how many there were.
+    def put(self, pieces: Sequence[Piece]) -> int:
+        """Make pieces durable, all of them together; how many changed something."""
+        try:
+            with self._db:
+                return self._put(pieces)
+        except BaseException:
+            self._writing.forget_names()
+            raise
 
-        `row` is read after the last document, so that its place may be filled in while they are
-        made. `moment_ms` is for documents without a time. Without `append` the old ones go first.
-        """
-        count = 0
-        self._slots.clear()
-        with self._db:
-            known = self._file_id(row.path)
-            if known is None:
-                self._save(row)
-                known = self._file_id(row.path)
-                assert known is not None
-            elif not append:
-                self._drop(known)
-            for document in documents:
-                if isinstance(document, Marked):
-                    self._mark(known, document.entry)
-                else:
-                    self._insert(known, document, moment_ms)
-                    count += 1
-            self._save(row)
-        return count
-
-    def _insert(self, file: int, doc: Document, moment_ms: int) -> None:
-        ms = moment_ms if doc.when is None else int(doc.when.timestamp() * 1000)
-        number = self._number(min(max(ms, 0), 1 << 48))
-        self._db.execute(
-            "INSERT INTO docs VALUES(?,?,?,?,?,?,?,?,?,?)",
-            (
-                number, file, doc.order, doc.line, doc.offset, doc.length, doc.entry, doc.role,
-                doc.tool, doc.flags,
-            ),
-        )  # fmt: skip
-        self._db.execute("INSERT INTO terms(rowid, t) VALUES(?,?)", (number, index_text(doc.text)))
-
-    def _number(self, ms: int) -> int:
-        """The next free row id of a millisecond (or of a later one, when it is full)."""
-        start = ms << SLOTS
-        free = self._slots.get(ms)
-        if free is None:
-            found = self._db.execute(
-                "SELECT max(id) FROM docs WHERE id>=? AND id<?", (start, (ms + 1) << SLOTS)
-            ).fetchone()
-            free = start if found is None or found[0] is None else found[0] + 1
-        while self._taken(free, start):
-            free = self._number(free >> SLOTS)
-        self._slots[ms] = free + 1
-        return free
-
-    def _taken(self, free: int, start: int) -> bool:
-        if free < start + (1 << SLOTS):
-            return False
-        return bool(self._db.execute("SELECT 1 FROM docs WHERE id=?", (free,)).fetchone())
-
-    def _mark(self, file: int, entry: str) -> None:
-        self._db.execute(
-            "UPDATE docs SET flags=flags|? WHERE file=? AND entry=?", (EVICTED, file, entry)
-        )
-
-    def _drop(self, file: int) -> None:
-        self._db.execute(
-            "DELETE FROM terms WHERE rowid IN (SELECT id FROM docs WHERE file=?)", (file,)
-        )
-        self._db.execute("DELETE FROM docs WHERE file=?", (file,))
+    def _put(self, pieces: Sequence[Piece]) -> int:
+        changed = 0
+        adding: list[tuple[int, Piece]] = []
+        for piece in pieces:
+            if piece.row is None:
+                changed += self.remove(piece.path)
+                continue
+            known = self._file_id(piece.path)
+            if known is not None and piece.fresh:
+                self._writing.drop(known)
+            self._save(piece.row)
+            adding.append((known or self._file_id(piece.path) or 0, piece))
+            changed += piece.changed
+        self._writing.add(adding)
+        return changed
 
     def _save(self, row: FileRow) -> None:
-        values = (
-            self._workspace, row.path, row.layer, row.session, row.size, row.mtime_ns, row.inode,
-            row.seen_ns, row.crc, row.offset, row.line, row.docs, row.last, row.text, row.problem,
-        )  # fmt: skip
+        values = (self._workspace, *astuple(row))
         marks = ",".join("?" * len(values))
         columns = f"workspace, {FILE_COLUMNS}"
         sets = ", ".join(f"{name}=excluded.{name}" for name in FILE_COLUMNS.split(", "))
@@ -238,6 +207,10 @@ class Store:
 
     # ------------------------------------------------------------------ finding
 
+    def _where(self, match: str, without: str, filters: Filters) -> tuple[list[str], list[Any]]:
+        found = self._db.execute("SELECT value FROM meta WHERE key='late'").fetchone()
+        return conditions(self._workspace, match, without, filters, found[0])
+
     def find(
         self, expression: str, without: str, filters: Filters, *, limit: int, newest: bool,
         start: int = 0,
@@ -248,7 +221,7 @@ class Store:
         Ranking looks at the newest `COUNTED` matches only, so that a word of every line costs no
         more than a rare one.
         """
-        where, values = conditions(self._workspace, expression, without, filters)
+        where, values = self._where(expression, without, filters)
         rank = "t.rank" if expression and not newest else "0.0"
         source = "docs d"
         if expression:
@@ -269,7 +242,7 @@ class Store:
 
     def count(self, expression: str, without: str, filters: Filters) -> tuple[dict[str, int], bool]:
         """Matches per layer, and whether all were counted."""
-        where, values = conditions(self._workspace, expression, without, filters)
+        where, values = self._where(expression, without, filters)
         source = "terms t JOIN docs d ON d.id=t.rowid" if expression else "docs d"
         order = "t.rowid" if expression else "d.id"
         sql = (
@@ -284,7 +257,7 @@ class Store:
         self, expression: str, without: str, filters: Filters
     ) -> tuple[list[Posting], int]:
         """The newest documents that match one expression, and how many match (both bounded)."""
-        where, values = conditions(self._workspace, expression, without, filters)
+        where, values = self._where(expression, without, filters)
         sql = (
             "SELECT d.file, d.ord, d.flags, t.rank FROM terms t JOIN docs d ON d.id=t.rowid "
             f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} "
@@ -301,7 +274,7 @@ class Store:
 
     def near(self, places: Iterable[tuple[int, int]], filters: Filters) -> Iterator[Row]:
         """The documents at these (file, order) places that pass the filters."""
-        where, values = conditions(self._workspace, "", "", filters)
+        where, values = self._where("", "", filters)
         sql = (
             f"SELECT {ROW_COLUMNS}, 0.0 FROM docs d CROSS JOIN files f ON f.id=d.file "
             f"WHERE d.file=? AND d.ord=? AND {' AND '.join(where)}"
@@ -369,8 +342,27 @@ class Store:
 
     def totals(self) -> tuple[int, int]:
         """Files and documents of this workspace."""
+        return self.figures()[:2]
+
+    def figures(self) -> tuple[int, int, int]:
+        """Files, documents and terms of this workspace (versions and proposals are no files)."""
         found = self._db.execute(
-            "SELECT count(*), coalesce(sum(docs), 0) FROM files WHERE workspace=?",
+            "SELECT coalesce(sum(layer<>'history'), 0), coalesce(sum(docs), 0), "
+            "coalesce(sum(terms), 0) FROM files WHERE workspace=?",
             (self._workspace,),
         ).fetchone()
-        return found or (0, 0)
+        return found[0], found[1], found[2]
+
+    def tidy(self, *, anew: bool) -> bool:
+        """Merge some of what was written in parts, then give back room; whether more is to do.
+
+        `anew` asks for all of it to become one part, in as many steps as that takes.
+        """
+        before = self._db.total_changes()
+        pages = -MERGE_PAGES if anew else MERGE_PAGES
+        self._db.execute("INSERT INTO terms(terms, rank) VALUES('merge', ?)", (pages,))
+        if self._db.total_changes() - before >= 2:
+            return True
+        free = self._db.execute("PRAGMA freelist_count").fetchone()[0]
+        self._db.execute(f"PRAGMA incremental_vacuum({2 * MERGE_PAGES})").fetchall()
+        return free > 2 * MERGE_PAGES

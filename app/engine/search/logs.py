@@ -1,0 +1,239 @@
+"""What of a session log can be found: its messages, calls and results.
+
+Idea: a line is an entry, an entry with a text is a document. What later entries say of earlier ones
+(a result was put aside, a message is not to be remembered) is told in the order of the log; a
+reading from the beginning knows it before, from one look for such entries. A log is read as
+specification, section 3.4 describes it; reasoning, and what the engine put into the context
+itself, is not searched.
+
+Invariant: reading a log in parts tells the same as reading it at once, or says `Shown`, upon which
+it has to be read from its beginning.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, BinaryIO, cast
+
+import msgspec
+from msgspec import Struct
+
+from app.engine.search.rows import (
+    ERROR,
+    QUESTION,
+    Cursor,
+    Document,
+    Hidden,
+    Marked,
+    Shown,
+    Told,
+    moment,
+)
+from app.engine.workspace.secrets import mask
+
+LONGEST_TEXT = 200_000
+"""Characters of one entry that are indexed; of a longer one, the beginning."""
+LONGEST_LINE = 64_000_000
+"""Bytes of one line that are read at all."""
+
+
+class _Entry(Struct):
+    type: str = ""
+    id: str = ""
+    timestamp: str | float | int | None = None
+    role: str = ""
+    origin: str = ""
+    name: str | None = None
+    content: Any = None
+    input: Any = None
+    output: Any = None
+    target: Any = None
+    targets: Any = None
+    do_not_remember: bool | None = None
+    deleted: bool | None = None
+    isError: bool = False  # noqa: N815 - the format's own name
+
+
+_DECODER = msgspec.json.Decoder(_Entry)
+_INJECTED = frozenset({"recall", "session_context", "summary", "continuation", "interrupted"})
+_ROLES = {"USER": "user", "ASSISTANT": "assistant", "TOOL": "tool", "SYSTEM": "system"}
+_MARK = b'"mark"'
+_WANTED = (b'"message"', b'"tool_use"', b'"tool_result"', b'"eviction"', _MARK)
+
+
+def entries(file: BinaryIO, cursor: Cursor) -> Iterator[Told]:
+    """What the log tells from `cursor` on; an unfinished last line is left for the next time."""
+    hidden, known = _hidden(file) if cursor.offset == 0 else (frozenset[str](), 0)
+    file.seek(cursor.offset)
+    while True:
+        raw = file.readline(LONGEST_LINE)
+        if not raw.endswith(b"\n"):
+            if len(raw) < LONGEST_LINE:
+                return
+            if not _skip_line(file, raw, cursor):
+                return
+            continue
+        offset = cursor.past(raw)
+        entry = _decode(raw)
+        if entry is None:
+            continue
+        when = moment(entry.timestamp)
+        if when is not None:
+            cursor.when = when.timestamp()
+        if entry.type == "eviction":
+            yield from (Marked(one) for one in _targets(entry.target))
+        elif entry.type == "mark":
+            if offset >= known:
+                yield from _told(entry)
+        elif text := _text(entry):
+            if not hidden or _owner(entry.id) not in hidden:
+                yield _document(entry, text, cursor, offset, len(raw))
+            cursor.order += 1
+
+
+def _hidden(file: BinaryIO) -> tuple[frozenset[str], int]:
+    """The messages a log wants to be forgotten, and up to which offset it was asked."""
+    file.seek(0)
+    end, tail, any_marks = 0, b"", False
+    while part := file.read(1 << 20):
+        any_marks = any_marks or _MARK in tail + part
+        tail = part[-len(_MARK) :]
+        end += len(part)
+    hidden: set[str] = set()
+    if any_marks:
+        file.seek(0)
+        for raw in iter(lambda: file.readline(LONGEST_LINE), b""):
+            if file.tell() > end:
+                end = file.tell() - len(raw)
+                break
+            entry = _decode(raw) if _MARK in raw else None
+            if entry is not None and entry.type == "mark":
+                for told in _told(entry):
+                    (hidden.add if isinstance(told, Hidden) else hidden.discard)(told.entry)
+    return frozenset(hidden), end
+
+
+def _told(entry: _Entry) -> Iterator[Hidden | Shown]:
+    """What a mark says about whether its messages may be found."""
+    ids = dict.fromkeys(_owner(one) for one in _targets(entry.targets or entry.target))
+    if entry.do_not_remember or entry.deleted:
+        yield from (Hidden(one) for one in ids)
+    elif entry.do_not_remember is False or entry.deleted is False:
+        yield from (Shown(one) for one in ids)
+
+
+def _owner(entry_id: str) -> str:
+    """The message an entry belongs to: calls and results bear its id in front of their own."""
+    for joint in (":use:", ":result:"):
+        head, found, _ = entry_id.rpartition(joint)
+        if found:
+            return head
+    return entry_id
+
+
+def _skip_line(file: BinaryIO, begun: bytes, cursor: Cursor) -> bool:
+    """Move past a line too long to read; False when it has no end yet."""
+    size, crc = len(begun), zlib.crc32(begun, cursor.crc)
+    while part := file.readline(1 << 20):
+        size, crc = size + len(part), zlib.crc32(part, crc)
+        if part.endswith(b"\n"):
+            cursor.offset, cursor.crc, cursor.line = cursor.offset + size, crc, cursor.line + 1
+            return True
+    return False
+
+
+def _document(entry: _Entry, text: str, cursor: Cursor, offset: int, length: int) -> Document:
+    role, tool = _ROLES.get(entry.role.upper(), "user"), ""
+    if entry.type == "tool_use":
+        role, tool = "assistant", entry.name or ""
+    elif entry.type == "tool_result":
+        role, tool = "tool", entry.name or ""
+    when = None if cursor.when is None else datetime.fromtimestamp(cursor.when, UTC)
+    flags = ERROR if entry.isError else 0
+    if text.rstrip().endswith(("?", "？")):
+        flags |= QUESTION
+    return Document(
+        cursor.order, cursor.line, offset, length, text, when,
+        _sound(entry.id), role, _sound(tool), flags,
+    )  # fmt: skip
+
+
+def _decode(raw: bytes) -> _Entry | None:
+    """One line as an entry; None for what is no entry with a text."""
+    if not any(kind in raw for kind in _WANTED):
+        return None
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raw = raw[3:]
+    try:
+        return _DECODER.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    try:  # half a surrogate pair: valid for a lax reader only
+        return msgspec.convert(json.loads(raw), _Entry)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(entry: _Entry) -> str:
+    if entry.type == "message":
+        text = "" if entry.origin in _INJECTED else _flat(entry.content)
+    elif entry.type == "tool_use":
+        text = f"{entry.name or ''} {_arguments(entry.input)}".strip()
+    elif entry.type == "tool_result":
+        text = _flat(entry.output)
+    else:
+        return ""
+    return mask(_sound(text[:LONGEST_TEXT])).text
+
+
+def _arguments(value: Any) -> str:
+    if isinstance(value, str) and value[:1] in "{[":
+        try:
+            return _flat(json.loads(value))
+        except (ValueError, RecursionError):
+            return value
+    return _flat(value)
+
+
+def _flat(value: Any, depth: int = 0) -> str:
+    """The text in a value of any shape; images and reasoning are left out."""
+    if isinstance(value, str):
+        return value
+    if value is None or depth > 8:
+        return ""
+    if isinstance(value, list):
+        parts = (_flat(item, depth + 1) for item in cast("list[Any]", value))
+        return "\n".join(part for part in parts if part)
+    if isinstance(value, dict):
+        known = cast("dict[str, Any]", value)
+        kind = known.get("type")
+        if isinstance(kind, str) and (kind in ("reasoning", "thinking") or "image" in kind):
+            return ""
+        if kind == "text" and isinstance(known.get("text"), str):
+            return known["text"]
+        parts = ((key, _flat(item, depth + 1)) for key, item in known.items())
+        return "\n".join(f"{key}: {part}" for key, part in parts if part)
+    return str(value)
+
+
+def _targets(value: Any) -> Iterable[str]:
+    items = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return (item for item in items if isinstance(item, str))
+
+
+def _sound(text: str) -> str:
+    """`text` with half surrogate pairs replaced: SQLite and files refuse them."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def text_of(raw: bytes) -> str | None:
+    """The text of the document that this line is; None when it is none."""
+    entry = _decode(raw) if raw.endswith(b"\n") else None
+    return (_text(entry) or None) if entry else None
