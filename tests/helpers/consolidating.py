@@ -77,6 +77,7 @@ class Desk:
         self.events: list[Any] = []
         self.bus.subscribe(self.events.append)
         self.indexed: list[str] = []
+        self.on_index: Callable[[str], None] = self.indexed.append
         self.config = MemoryConfig(**config)
         self.open()
 
@@ -87,8 +88,9 @@ class Desk:
         self.store = ProposalStore(self.layout)
         self.refused = RefusedClaims(self.layout)
         self.review = Review(
-            self.layout, self.writer, self.states, self.store, self.refused, self.indexed.append
-        )
+            self.layout, self.writer, self.states, self.store, self.refused,
+            lambda path: self.on_index(path),
+        )  # fmt: skip
         self.runs = RunLog(self.layout)
         self._number = getattr(self, "_number", 0)
         self.consolidator = MemoryConsolidator(

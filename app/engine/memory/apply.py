@@ -9,16 +9,12 @@ rest ask again: a hand edit is never overwritten. Everything here blocks: call i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any
-
-from msgspec import structs
 
 from app.engine.errors import BaseChanged, UserError
-from app.engine.memory.acceptance import tallied
-from app.engine.memory.outline import normal
+from app.engine.memory.finishing import Finish, Reindex, texts_of
 from app.engine.memory.proposals import (
     OPEN,
     Input,
@@ -31,7 +27,7 @@ from app.engine.memory.proposals import (
 )
 from app.engine.memory.review import accept_all, resolved
 from app.engine.memory.review import preview as preview_of
-from app.engine.memory.settling import Settling, bullets_in, facts_of, traced, with_edits
+from app.engine.memory.settling import Settling, with_edits
 from app.engine.memory.versions import pins_hold, told_of
 from app.engine.memory.views import (
     View,
@@ -39,17 +35,14 @@ from app.engine.memory.views import (
     apart,
     base_changed,
     difference_of,
-    remaining,
     sourced,
     together,
 )
 from app.engine.records import (
     Applied,
-    Change,
     Decision,
     Preview,
     Proposal,
-    ProposalState,
     Version,
 )
 from app.engine.workspace.files import digest, encode, lock
@@ -59,9 +52,6 @@ from app.engine.workspace.secrets import mask
 from app.engine.workspace.sections import SectionStates
 
 _TRIES = 5
-
-Reindex = Callable[[str], None]
-"""Brings one file of the workspace up to date in the search index; blocks."""
 
 
 class Review:
@@ -81,8 +71,8 @@ class Review:
         self.store = store
         self.refused = refused
         self._settling = Settling(layout, states)
-        self._reindex = reindex
         self._views = Views(layout, writer)
+        self._finish = Finish(store, refused, self._settling, self._views, reindex)
 
     # ------------------------------------------------------------------ looking
 
@@ -142,7 +132,7 @@ class Review:
             state="in_review",
             decisions=tuple(taken),
             counts=counted(view.diff.changes),
-            **_texts(view),
+            **texts_of(view),
         )
         view = View(kept, view.diff)
         self._views.seen(view)
@@ -157,7 +147,7 @@ class Review:
     def _reject(self, stored: Stored, view: View, reason: str, when: datetime) -> None:
         if stored.state == "proposed":
             stored = self.store.update(stored, state="in_review")
-        self._refuse(stored, view.diff.changes, when)
+        self._finish.refuse(stored, view.diff.changes, when)
         said = reason.strip() or "The whole proposal was refused."
         self._settling.reject(stored.id, stored.inputs, said, when)
         self._settling.mark(stored.when)
@@ -238,7 +228,7 @@ class Review:
         applying = self.store.update(
             stored,
             state="applying",
-            **_texts(view),
+            **texts_of(view),
             decisions=tuple(taken),
             origins=with_edits(stored.origins, view.diff.changes, taken),
             automatic=automatic,
@@ -249,7 +239,7 @@ class Review:
         except Exception:
             self.store.update(applying, state="in_review", result_sha256="")
             raise
-        return self._finish(applying, view, text, version, when)
+        return self._finish.after_write(applying, view, text, version, when)
 
     def _nothing_written(self, stored: Stored) -> Applied:
         latest = self._writer.history.latest()
@@ -264,61 +254,6 @@ class Review:
             **told_of(stored, text, self._writer.history, when),
         )
 
-    def _finish(
-        self, stored: Stored, view: View, text: str, version: Version | None, when: datetime
-    ) -> Applied:
-        """All that follows the write; done again after a crash it does no harm."""
-        self._index()
-        verdicts = {d.n: d.verdict for d in stored.decisions}
-        changes = view.diff.changes
-        refused = [c for c in changes if verdicts.get(c.n) == "reject"]
-        undecided = [c for c in changes if c.n not in verdicts]
-        self._refuse(stored, refused, when)
-        self._settling.settle(
-            stored.id,
-            stored.inputs,
-            text,
-            kept=traced(stored, bullets_in(text)),
-            undecided=traced(stored, facts_of(undecided)),
-            refused=traced(stored, facts_of(refused)),
-            when=when,
-        )
-        self._settling.mark(stored.when)
-        self.store.withdraw_rivals(stored)
-        final: ProposalState = "partly_applied" if refused else "applied"
-        if undecided and not stored.automatic:
-            final = "in_review"
-            self._leave_open(stored, view, text, version.number if version else 0, undecided)
-        else:
-            self.store.update(stored, state=final)
-        ours = version is not None and version.run == stored.id
-        return Applied(
-            version=version.number if version else 0,
-            proposal=stored.id,
-            state=final,
-            added=version.added if version and ours else 0,
-            dropped=version.dropped if version and ours else 0,
-            left_waiting=len(undecided),
-        )
-
-    def _leave_open(
-        self, stored: Stored, view: View, text: str, number: int, undecided: Sequence[Change]
-    ) -> None:
-        """What is undecided stays waiting: the proposal goes on, on top of version `number`."""
-        written = structs.replace(stored, base=text, base_sha256=self._writer.read().sha256)
-        began = self._views.began(stored) if any(c.conflict for c in undecided) else number
-        rest = remaining(View(written, view.diff), undecided, began)
-        self.store.update(
-            stored,
-            state="in_review",
-            decisions=(),
-            tally=tallied(stored),
-            result_sha256="",
-            counts=counted(rest.diff.changes),
-            **_texts(rest),
-        )
-        self._views.forget(stored.id)
-
     def settle_unchanged(
         self, run: str, inputs: Sequence[Input], text: str, *, when: datetime
     ) -> None:
@@ -326,14 +261,6 @@ class Review:
         with self._locked():
             self._settling.settle(run, inputs, text, when=when)
             self._settling.mark(when)
-
-    def _refuse(self, stored: Stored, refused: Iterable[Change], when: datetime) -> None:
-        for change in refused:
-            if change.kind in ("added", "reworded", "merged", "split"):
-                old = {normal(line) for line in change.before}
-                new = [line for line in change.after if normal(line) not in old]
-                sources = sorted(traced(stored, facts_of([change])))
-                self.refused.add(new, run=stored.id, when=when, sources=sources)
 
     # ------------------------------------------------------------------ after a crash, and back
 
@@ -355,11 +282,13 @@ class Review:
         view = View(stored, difference_of(stored))
         if now.sha256 == stored.result_sha256:
             version = self._commit_late(stored, now.text, when)
-            self._finish(stored, view, now.text, version, when)
+            self._finish.after_write(stored, view, now.text, version, when)
             return
         done = next((v for v in self._writer.history.versions(50) if v.run == stored.id), None)
         if done is not None and now.sha256 != stored.base_sha256:
-            self._finish(stored, view, self._writer.history.text(done.number), done, when)
+            self._finish.after_write(
+                stored, view, self._writer.history.text(done.number), done, when
+            )
             return
         self.store.update(stored, state="in_review", result_sha256="")
 
@@ -378,7 +307,7 @@ class Review:
         """
         with self._locked():
             version = self._writer.undo(when=when)
-            self._index()
+            self._finish.index()
             history = self._writer.history
             taken = history.version(version.number - 1)
             if taken.cause == "consolidation":
@@ -391,29 +320,11 @@ class Review:
         """Write an earlier version back as a new one."""
         with self._locked():
             version = self._writer.restore(number, when=when)
-            self._index()
+            self._finish.index()
             return _applied(version, "")
-
-    def _index(self) -> None:
-        if self._reindex is not None:
-            self._reindex("MEMORY.md")
 
     def _locked(self) -> AbstractContextManager[None]:
         return lock(self._layout.lock_file("review"))
-
-
-def _texts(view: View) -> dict[str, Any]:
-    """What is kept of a view: the texts, and what decisions on it are numbers of."""
-    stored = view.stored
-    return {
-        "base": stored.base,
-        "base_sha256": stored.base_sha256,
-        "candidate": "\n".join(view.diff.result),
-        "started": stored.started,
-        "wanted": stored.wanted,
-        "began": stored.began,
-        "apart": stored.apart,
-    }
 
 
 def _accepted(decisions: Sequence[Decision]) -> int:

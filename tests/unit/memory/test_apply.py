@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,11 @@ from msgspec import structs
 
 from app.engine.config import MemoryConfig
 from app.engine.errors import BaseChanged, UserError
-from app.engine.memory.proposals import ProposalClosed, ProposalStore
+from app.engine.memory.proposals import ProposalClosed
 from app.engine.memory.review import accept_all
 from app.engine.memory.saving import MemorySaver, Wish
 from app.engine.records import Decision
 from app.engine.workspace import sections as section_states
-from app.engine.workspace.history import History
-from app.engine.workspace.memory_file import MemoryWriter
 from tests.helpers.consolidating import START, Desk
 
 BASE = "# Memory\n\n- Bo is the designer of the studio\n- The office closes at 18:00\n"
@@ -220,66 +217,6 @@ class Killed(BaseException):
 
 def _kill(*_args: Any, **_kwargs: Any) -> Any:
     raise Killed
-
-
-def _after(real: Callable[..., Any]) -> Callable[..., Any]:
-    def then(*args: Any, **kwargs: Any) -> Any:
-        real(*args, **kwargs)
-        raise Killed
-
-    return then
-
-
-def _final_state(desk: Desk) -> Callable[..., Any]:
-    real = ProposalStore.update
-
-    def update(self: ProposalStore, stored: Any, **fields: Any) -> Any:
-        if fields.get("state") in ("applied", "partly_applied"):
-            raise Killed
-        return real(self, stored, **fields)
-
-    return update
-
-
-KILLS: dict[str, Callable[[pytest.MonkeyPatch, Desk], None]] = {
-    "before the write": lambda m, d: m.setattr(MemoryWriter, "write", _kill),
-    "between write and commit": lambda m, d: m.setattr(History, "commit", _kill),
-    "after the commit": lambda m, d: m.setattr(MemoryWriter, "write", _after(MemoryWriter.write)),
-    "in the index": lambda m, d: m.setattr(d.review, "_reindex", _kill),
-    "before the states": lambda m, d: m.setattr(section_states.SectionStates, "set", _kill),
-    "before the watermark": lambda m, d: m.setattr(
-        "app.engine.memory.settling.write_watermark", _kill
-    ),
-    "before the final state": lambda m, d: m.setattr(ProposalStore, "update", _final_state(d)),
-}
-
-
-@pytest.mark.parametrize("place", KILLS)
-def test_a_kill_anywhere_in_an_apply_is_finished_or_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    desk, run = proposed(tmp_path)
-    desk.writer.notice_external(when=START)
-    with monkeypatch.context() as patch:
-        KILLS[place](patch, desk)
-        with pytest.raises(Killed):
-            desk.review.apply(run, [Decision(1, "accept"), Decision(2, "reject")], when=LATER)
-    desk.open()
-    assert desk.review.resume_applying(when=LATER) == [run]
-    assert desk.writer.notice_external(when=LATER) is None
-    if place == "before the write":
-        assert desk.memory == BASE
-        assert desk.store.load(run).state == "in_review"
-        assert desk.fates() == ["waiting", "waiting"]
-        desk.review.apply(run, [Decision(1, "accept"), Decision(2, "reject")], when=LATER)
-    assert desk.memory == BASE + ONE
-    assert desk.store.load(run).state == "partly_applied"
-    assert desk.fates() == ["merged", "rejected"]
-    assert desk.watermark == START
-    newest = desk.writer.history.versions()
-    assert [(v.cause, v.run) for v in newest] == [("consolidation", run), ("start", "")]
-    assert desk.writer.history.provenance()["bullets"]
-    assert desk.review.resume_applying(when=LATER) == []
 
 
 def test_an_edit_after_the_crash_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
