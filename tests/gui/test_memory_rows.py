@@ -8,7 +8,6 @@ from app.engine.memory.diff import changes, difference, word_marks
 from app.engine.memory.review import preview
 from app.engine.records import Change, Decision
 from app.gui.panes.memory.change_rows import ChangeRow, change_rows
-from app.gui.panes.memory.compare_page import bring_back
 from app.gui.panes.memory.deciding import Deciding, group_of
 from app.gui.panes.memory.lines import shown
 from app.gui.panes.memory.pieces import inline, pairs
@@ -136,16 +135,6 @@ def test_walking_past_the_end_goes_to_what_is_undecided_then_to_apply() -> None:
     deciding.decide([deciding.order[0]], "reject")
     deciding.focus = deciding.order[-1]
     assert deciding.step(1) == 0
-
-
-def test_a_lost_line_comes_back_into_its_section_else_to_the_end() -> None:
-    lost = Change(1, "dropped", ("- Release 2.4 is frozen until 12 December",), (), "Tern")
-    back = bring_back(CANDIDATE, lost).split("\n")
-    assert (
-        back.index(lost.before[0]) == back.index("- Tide heights are meant above chart datum") + 1
-    )
-    elsewhere = Change(1, "dropped", ("- A line",), (), "No such section")
-    assert bring_back("- x\n", elsewhere) == "- x\n\n- A line\n"
 
 
 def test_lines_are_shown_as_text_whatever_they_hold() -> None:

@@ -1,4 +1,4 @@
-"""Two versions of MEMORY.md as typed changes, and the way to bring one lost line back."""
+"""Two versions of MEMORY.md, or two proposals, as typed changes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.engine.records import Change
-from app.gui.look.text import number, plural, tr
+from app.engine.records import Change, ProposalInfo
+from app.gui.look.text import number, plural, preview, tr
 from app.gui.panes.memory.change_list import ChangeList
 from app.gui.panes.memory.change_rows import change_rows
 from app.gui.panes.memory.deciding import Deciding
-from app.gui.panes.memory.lines import shown
 from app.gui.panes.memory.pieces import Key, Marks
 from app.gui.widgets.labels import T
 from app.gui.widgets.surfaces import EmptyState
@@ -25,14 +24,16 @@ class ComparePage(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.old = self.new = 0
+        self.old = self.new = 0  # versions
+        self.rival: ProposalInfo | None = None  # the first of two proposals
+        self._title = ""
         self._deciding = Deciding(())
         self._marks: Mapping[Key, Marks] = {}
         self.said = T("", "small", "text_soft")
         self.said.setContentsMargins(26, 0, 24, 4)
         self.list = ChangeList(tr("Changes between two versions"))
         self.list.focused.connect(self._on_focused)
-        self.empty = EmptyState(tr("No difference"), tr("Both versions hold the same lines."))
+        self.empty = EmptyState(tr("No difference"), tr("Both hold the same lines."))
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
@@ -43,7 +44,25 @@ class ComparePage(QWidget):
     def show_changes(
         self, old: int, new: int, changes: Sequence[Change], marks: Mapping[Key, Marks]
     ) -> None:
-        self.old, self.new = old, new
+        """Two versions, the older first."""
+        self.old, self.new, self.rival = old, new, None
+        self._title = tr("Version {old} and {new}", old=number(old), new=number(new))
+        self._show(changes, marks)
+
+    def show_rivals(
+        self,
+        first: ProposalInfo,
+        other: ProposalInfo,
+        changes: Sequence[Change],
+        marks: Mapping[Key, Marks],
+    ) -> None:
+        """What a second run would write where the first writes something else."""
+        self.old, self.new, self.rival = 0, 0, first
+        one, two = (preview(p.model, 24) or tr("no model") for p in (first, other))
+        self._title = tr("the proposal of {one}, and that of {two}", one=one, two=two)
+        self._show(changes, marks)
+
+    def _show(self, changes: Sequence[Change], marks: Mapping[Key, Marks]) -> None:
         self._deciding, self._marks = Deciding(changes), marks
         lost = sum(len(c.before) for c in changes if c.kind == "dropped")
         added = sum(len(c.after) for c in changes if c.kind == "added")
@@ -68,29 +87,8 @@ class ComparePage(QWidget):
         return self._deciding.change(self._deciding.focus)
 
     def title(self) -> str:
-        return tr("Version {old} and {new}", old=number(self.old), new=number(self.new))
+        return self._title
 
     def _on_focused(self, n: int) -> None:
         self._deciding.focus = n
         self.list.viewport().update()
-
-
-def bring_back(text: str, change: Change) -> str:
-    """`text` with the lost lines of `change` at the end of their section, or at the end."""
-    lines = text.split("\n")
-    home = change.section.strip()
-    at = 0
-    inside = False
-    for i, line in enumerate(lines):
-        one = shown(line)
-        if one.level:
-            if inside:
-                break
-            inside = one.text.strip() == home
-        if inside and line.strip():
-            at = i + 1
-    if not at:
-        while lines and not lines[-1].strip():
-            lines.pop()
-        return "\n".join([*lines, *([""] if lines else []), *change.before, ""])
-    return "\n".join([*lines[:at], *change.before, *lines[at:]])

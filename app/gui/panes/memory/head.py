@@ -20,7 +20,7 @@ STANDING = {
     "review": ("decided", "half", "reject_all", "back", "apply"),
     "columns": ("decided", "reject_all", "back", "apply"),
     "closed": ("half", "close"),
-    "queue": ("close",),
+    "lists": ("close",),
 }
 
 

@@ -1,7 +1,7 @@
 """The memory place: MEMORY.md, its versions, and the review of a proposal.
 
 One stack, five modes: `file`, `version` (the file as it was), `edit`, `compare`, `review` (and
-`closed`, a review that is over), `queue`. The scrubber stands under all of them. The engine is
+`closed`, a review that is over), `lists`. The scrubber stands under all of them. The engine is
 asked in owned tasks, an older answer never overwrites a newer one, and what was shown stays until
 then.
 """
@@ -25,6 +25,7 @@ from app.engine.records import (
 )
 from app.gui.look.text import number, tr
 from app.gui.panes.memory.acts import memory_actions
+from app.gui.panes.memory.again import Again
 from app.gui.panes.memory.causes import since_words
 from app.gui.panes.memory.change_rows import word_of
 from app.gui.panes.memory.compare_page import ComparePage
@@ -33,7 +34,8 @@ from app.gui.panes.memory.file_page import FilePage
 from app.gui.panes.memory.halves import NARROW
 from app.gui.panes.memory.head import Acts
 from app.gui.panes.memory.lines_view import Origin, line_rows
-from app.gui.panes.memory.queue_page import QueuePage
+from app.gui.panes.memory.lists import Lists
+from app.gui.panes.memory.lists_page import ListsPage
 from app.gui.panes.memory.review_view import ReviewView
 from app.gui.panes.memory.reviews import Reviews
 from app.gui.panes.memory.scrubber import Scrubber
@@ -50,7 +52,7 @@ LARGE = 50_000  # characters from which rows are made in a thread
 EMPTY = MemoryView("", "absent", "", 0, 0)
 
 
-class MemoryPane(Reviews, Versions, Writes, Pane):
+class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
     place, title = "memory", "Memory"
 
     def __init__(self, desk: Desk) -> None:
@@ -77,9 +79,9 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         self.review = ReviewView()
         self.compare = ComparePage()
         self.editor = Editor()
-        self.queue = QueuePage()
+        self.lists = ListsPage()
         self.stack = QStackedWidget()
-        for page in (self.file, self.review, self.compare, self.editor, self.queue):
+        for page in (self.file, self.review, self.compare, self.editor, self.lists):
             self.stack.addWidget(page)
         self.scrubber = Scrubber()
         self.body.addWidget(self.stack, 1)
@@ -93,7 +95,7 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         acts = self.acts
         acts.origins.clicked.connect(self.toggle_origins)
         acts.edit.clicked.connect(self.edit)
-        acts.queue.clicked.connect(self.show_queue)
+        acts.queue.clicked.connect(lambda: self.show_list("proposals"))
         acts.back.clicked.connect(self.leave)
         acts.close.clicked.connect(self.leave)
         acts.cancel.clicked.connect(self.leave)
@@ -120,8 +122,10 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
         why.change_wanted.connect(self._on_change_wanted)
         self.editor.saved.connect(lambda: self.tasks.latest("save", self.save_edit()))
         self.editor.left.connect(self.leave)
-        self.queue.wanted.connect(self.start_review)
-        self.queue.acted.connect(self.consolidate_or_say)
+        self.lists.section_wanted.connect(self.show_list)
+        self.lists.opened.connect(self.open_row)
+        self.lists.acted.connect(self.list_act)
+        self.lists.filled.connect(self.consolidate_or_say)
         self.scrubber.line.shown.connect(self._on_version_shown)
         self.scrubber.compare_wanted.connect(self.show_compare)
 
@@ -138,7 +142,7 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
             "compare": [self.compare.list],
             "review": [self.review.front(), self.review.checklist, self.review.result],
             "closed": [self.review.list, self.review.result],
-            "queue": [self.queue.list],
+            "lists": [self.lists.list],
         }
         return [*front[self.mode], self.scrubber.line]
 
@@ -179,13 +183,15 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
             self.file.take(text, await asyncio.to_thread(line_rows, text))
         waiting = bool(self.waiting())
         self.scrubber.set_versions(self.versions, self.desk.now(), waiting)
-        self.queue.show_infos(self.infos, self.desk.now())
+        if self.mode == "lists":
+            await self.load_list(self.lists.section)
         if self.mode == "file":
             self._show_file()
             if before != (self.memory, self.infos):
                 self.file.follow_why()
         elif self.mode == "review" and self.review.proposal is not None and not self.applying:
             await self._follow_review(self.review.proposal.info.id)
+            self.tell_rival()
         self._say_problem()
         self.settle_head()
         await self.look_at_jobs()
@@ -216,7 +222,7 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
     def show_mode(self, mode: str) -> None:
         self.mode = mode
         page: dict[str, QWidget] = {
-            "file": self.file, "version": self.file, "edit": self.editor, "queue": self.queue,
+            "file": self.file, "version": self.file, "edit": self.editor, "lists": self.lists,
             "compare": self.compare, "review": self.review, "closed": self.review,
         }  # fmt: skip
         self.stack.setCurrentWidget(page[mode])
@@ -224,6 +230,7 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
             self._show_file()
         if mode != "review":
             self.notices.drop("moved")
+            self.notices.drop("rival")
         if mode not in ("version", "compare"):
             self.scrubber.to_newest()
         self.settle_head()
@@ -241,6 +248,9 @@ class MemoryPane(Reviews, Versions, Writes, Pane):
             return True
         if self.mode == "file":
             return self.file.close_why()
+        if self.mode == "compare" and self.compare.rival is not None:
+            self.start_review(self.compare.rival.id)
+            return True
         if self.mode == "edit":
             self.edit_open = self.editor.touched()
             if self.edit_open:

@@ -14,15 +14,15 @@ from app.engine.records import Change, JobInfo, Preview, Proposal, ProposalInfo,
 from app.gui.look.text import number, plural, tr
 from app.gui.panes.memory.conflicts import Choice, sides_of
 from app.gui.panes.memory.deciding import Verdict
+from app.gui.panes.memory.list_rows import is_open
 from app.gui.panes.memory.pieces import Key, Marks, pairs
-from app.gui.panes.memory.queue_page import is_open
 from app.gui.widgets.dialogs import ask
 from app.gui.widgets.notices import Act
 from app.gui.widgets.pane import Target
 
 WORK = (
     "refresh", "review", "preview", "keep", "apply", "why", "version", "compare", "save", "restore",
-    "undo", "reject", "consolidate", "open", "action", "apart",
+    "undo", "reject", "consolidate", "open", "action", "apart", "list",
 )  # fmt: skip
 ENDED = ("failed", "skipped", "cancelled")
 
@@ -52,9 +52,6 @@ class Reviews:
         else:
             self.undo_bar.show_act(tr("No review is waiting"), tone="info")
 
-    def show_queue(self: Any) -> None:
-        self.show_mode("queue")
-
     def start_review(self: Any, proposal_id: str) -> None:
         self.tasks.latest("review", self.load_review(proposal_id))
 
@@ -71,10 +68,11 @@ class Reviews:
         await self._show_proposal(proposal, pinned)
         self.show_mode("review" if is_open(proposal.info) else "closed")
         self._say_moved(proposal)
+        self.tell_rival()
         self._ask_preview()
 
     async def _show_proposal(self: Any, proposal: Proposal, pinned: frozenset[str]) -> None:
-        marks = await self._marks(proposal.changes)
+        marks = await self.marks_of(proposal.changes)
         self.review.show_proposal(
             proposal, marks, pinned,
             sides=sides_of(proposal, self.desk.now()), moves_on=await self._moves_on(),
@@ -128,7 +126,7 @@ class Reviews:
         if fitting:
             self.review.go_to(fitting[0].n)
 
-    async def _marks(self: Any, changes: Sequence[Change]) -> dict[Key, Marks]:
+    async def marks_of(self: Any, changes: Sequence[Change]) -> dict[Key, Marks]:
         wanted = pairs(changes)
         if not wanted:
             return {}
@@ -188,8 +186,8 @@ class Reviews:
             self.review.step(by)
         elif self.mode == "compare":
             self.compare.step(by)
-        elif self.mode == "queue":
-            self.queue.list.step(by)
+        elif self.mode == "lists":
+            self.lists.list.step(by)
         elif self.mode in ("file", "version"):
             self.file.lines.step(by)
 

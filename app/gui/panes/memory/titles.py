@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from app.engine.records import Proposal
 from app.gui.look.text import clock, moment, number, plural, preview, sentence, tr
 from app.gui.panes.memory.causes import near_day
+from app.gui.panes.memory.lists_page import SECTIONS
 
 if TYPE_CHECKING:
     from app.gui.panes.memory.pane import MemoryPane
@@ -21,8 +22,10 @@ def titles(pane: MemoryPane, *, narrow: bool) -> tuple[str, str]:
         return tr("Compare"), pane.compare.title()
     if pane.mode == "edit":
         return tr("Edit"), tr("MEMORY.md, raw text")
-    if pane.mode == "queue":
-        return tr("Proposals"), plural(len(pane.waiting()), "{n} waits", "{n} wait")
+    if pane.mode == "lists":
+        waits = plural(len(pane.waiting()), "{n} waits", "{n} wait")
+        section = pane.lists.section
+        return tr(SECTIONS[section].title), waits if section == "proposals" else ""
     if pane.mode == "version":
         n = number(pane.file.version)
         return tr("Memory"), tr("version {n} of {all}", n=n, all=number(len(pane.versions)))

@@ -55,6 +55,6 @@ class Versions:
 
     async def _compare(self: Any, old: int, new: int) -> None:
         changes = await self.desk.engine.ask.compare(old, new)
-        marks = await self._marks(changes)
+        marks = await self.marks_of(changes)
         self.compare.show_changes(old, new, changes, marks)
         self.show_mode("compare")

@@ -6,12 +6,12 @@ decided or typed is lost by one. A small mixin of `MemoryPane`, so that both sta
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from app.engine.errors import BaseChanged, UserError
 from app.engine.records import Applied, Decision
 from app.gui.look.text import number, plural, sentence, tr
-from app.gui.panes.memory.compare_page import bring_back
 from app.gui.panes.memory.editor import Editor
 from app.gui.panes.memory.lines import plain
 from app.gui.widgets.dialogs import ask, ask_text
@@ -30,6 +30,7 @@ class Keeper:
     def __init__(self, pane: MemoryPane) -> None:
         self._pane = pane
         self._wanted: tuple[str, tuple[Decision, ...]] | None = None
+        self._one = asyncio.Lock()
 
     def keep(self, proposal_id: str, decisions: tuple[Decision, ...]) -> None:
         self._wanted = (proposal_id, decisions)
@@ -41,10 +42,11 @@ class Keeper:
         await self._write()
 
     async def _write(self) -> None:
-        while self._wanted is not None:
-            proposal_id, decisions = self._wanted
-            self._wanted = None
-            await self._pane.desk.engine.do.keep_decisions(proposal_id, decisions)
+        async with self._one:  # who waits here waits for a write that is under way, too
+            while self._wanted is not None:
+                proposal_id, decisions = self._wanted
+                self._wanted = None
+                await self._pane.desk.engine.do.keep_decisions(proposal_id, decisions)
 
 
 class Writes:
@@ -202,25 +204,6 @@ class Writes:
         said = tr("Version {old} is back, as version {n}", old=number(wanted),
                   n=number(done.version))  # fmt: skip
         self.tell(said, undo=True)
-
-    async def bring_back(self: Any) -> None:
-        """Put the lost lines of the change in front back into the file, as a version of its own."""
-        change = self.compare.chosen()
-        if change is None or not change.before:
-            return
-        memory = await self.desk.engine.ask.memory()
-        have = {line.strip() for line in memory.text.split("\n")}
-        missing = tuple(line for line in change.before if line.strip() not in have)
-        if not missing:
-            self.undo_bar.show_act(tr("The line stands in MEMORY.md already"), tone="info")
-            return
-        import msgspec
-
-        text = bring_back(memory.text, msgspec.structs.replace(change, before=missing))
-        done = await self.desk.engine.do.write_memory(text, memory.sha256, initiator=self)
-        await self.refresh()
-        back = plural(len(missing), "{n} line is back", "{n} lines are back")
-        self.tell(tr("{what}, version {n}", what=back, n=number(done.version)), undo=True)
 
     async def pin(self: Any) -> None:
         """Pin the chosen line, or take its pin off."""
