@@ -18,7 +18,7 @@ from msgspec import Struct
 from app.engine.search.natural import Unit, stop_words
 from app.engine.search.ranking import Place, Reading, rarity
 from app.engine.search.stems import stem
-from app.engine.search.terms import Token, tokens
+from app.engine.search.terms import main_and_other_terms
 
 READ = 20_000
 """Characters of a text that are looked at."""
@@ -32,6 +32,8 @@ SPEAKER, MENTIONED = 2.5, 0.8
 NAME = re.compile(r"\s*([^:：\n]{1,24})[:：]")
 SHARED_BY, SHARED_WORDS, SHARED = 20, 30, 0.1
 """Among how many of the best words are looked for, how many of them count, and how much."""
+MOST_LOOKED_UP = 60
+"""Shared words whose rarity the index is asked for."""
 COMMON_WORD = 0.1
 """Share of all documents above which a shared word tells nothing."""
 
@@ -49,31 +51,30 @@ class Read(Struct):
 
 def look_at(text: str, units: Sequence[Unit]) -> Read:
     """Count what matters in a text; of a long one, in its beginning."""
-    found = list(tokens(text[:READ]))
-    stems = Counter(map(_stem, found))
-    terms = Counter(term for token in found for term in {*token.terms, _stem(token)})
+    main, rest = main_and_other_terms(text[:READ])
+    stems = Counter(map(stem, main))
+    terms = Counter(main)
+    terms.update(rest)
+    counts = [_count(unit, terms, main) for unit in units]
     name = NAME.match(text)
-    speaker = frozenset[str]()
-    if name:
-        own = [token for token in found if token.end <= name.end()]
-        speaker = frozenset({term for one in own for term in (*one.terms, _stem(one))})
-    counts = [_count(unit, terms, found) for unit in units]
+    speaker = _names(name[1]) if name else frozenset[str]()
     asks = text.rstrip().endswith(("?", "？"))
-    return Read(stems, max(len(found), 1), counts, speaker, asks)
+    return Read(stems, max(len(main), 1), counts, speaker, asks)
 
 
-def _stem(token: Token) -> str:
-    return token.stem or stem(token.terms[0])
+def _names(text: str) -> frozenset[str]:
+    main, rest = main_and_other_terms(text)
+    return frozenset({*main, *rest, *map(stem, main)})
 
 
-def _count(unit: Unit, terms: Counter[str], found: list[Token]) -> int:
+def _count(unit: Unit, terms: Counter[str], main: Sequence[str]) -> int:
     if unit.words:
-        main = [token.terms[0] for token in found]
         size = len(unit.words)
-        return sum(tuple(main[i : i + size]) == unit.words for i in range(len(main) - size + 1))
+        runs = (tuple(main[i : i + size]) for i in range(len(main) - size + 1))
+        return sum(run == unit.words for run in runs)
     if unit.open:
         return sum(n for term, n in terms.items() if term.startswith(unit.stem))
-    return terms[unit.stem] + sum(terms[one] for one in unit.also)
+    return sum(terms[one] for one in (unit.stem, *unit.also))
 
 
 def readings(seen: Mapping[Place, Read], units: Sequence[Unit]) -> dict[Place, Reading]:
@@ -99,6 +100,9 @@ def _usual(seen: Mapping[Place, Read]) -> float:
 
 
 def _strength(count: int, length: float) -> float:
+    """BM25's own measure; `length` is a text's length over the usual one."""
+    if not count:
+        return 0.0
     return count * (OFTEN + 1) / (count + OFTEN * (1 - LENGTH + LENGTH * length))
 
 
@@ -127,6 +131,7 @@ def shared_words(
             among[word] += 1
             weight[word] += score / best[0][0]  # type: ignore[assignment]  # a Counter adds floats
     words = [word for word, n in among.items() if n > 1 and (len(word) > 2 or not word.isascii())]
+    words = sorted(words, key=lambda word: -weight[word])[:MOST_LOOKED_UP]
     known = counted(words)
     worth = {
         word: weight[word] * math.log(total / known[word])

@@ -275,6 +275,12 @@ def index_text(text: str) -> str:
     return f"{main} {FENCE} {rest}" if rest else main
 
 
+def main_and_other_terms(text: str) -> tuple[list[str], list[str]]:
+    """What the full-text table stores for `text`, as lists; stems without their mark."""
+    main, _, rest = index_text(text).partition(FENCE)
+    return main.split(), rest.replace(STEM_MARK, "").split()
+
+
 def _finder(text: str) -> re.Pattern[str]:
     """The quickest pattern that finds the tokens of `text` as whole matches."""
     longest = max(map(len, text.split()), default=0)
