@@ -220,7 +220,7 @@ class Review:
         automatic: bool,
     ) -> Applied:
         base = view.stored
-        text = mask(resolved(view.diff, taken)).text
+        text = _written(view, taken)
         pins_hold(self._writer.pins(), base.base, text)
         now = self._writer.read()
         if now.sha256 != base.base_sha256:
@@ -284,11 +284,11 @@ class Review:
             version = self._commit_late(stored, now.text, when)
             self._finish.after_write(stored, view, now.text, version, when)
             return
-        done = next((v for v in self._writer.history.versions(50) if v.run == stored.id), None)
+        text = _written(view, stored.decisions)
+        done = next((v for v, its in self._writer.history.walk(50)
+                     if v.run == stored.id and its == text), None)  # fmt: skip
         if done is not None and now.sha256 != stored.base_sha256:
-            self._finish.after_write(
-                stored, view, self._writer.history.text(done.number), done, when
-            )
+            self._finish.after_write(stored, view, text, done, when)
             return
         self.store.update(stored, state="in_review", result_sha256="")
 
@@ -325,6 +325,10 @@ class Review:
 
     def _locked(self) -> AbstractContextManager[None]:
         return lock(self._layout.lock_file("review"))
+
+
+def _written(view: View, decisions: Sequence[Decision]) -> str:
+    return mask(resolved(view.diff, decisions)).text
 
 
 def _accepted(decisions: Sequence[Decision]) -> int:

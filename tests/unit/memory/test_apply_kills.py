@@ -158,6 +158,25 @@ def test_an_edit_made_after_the_crash_is_seen_by_what_is_left_to_decide(tmp_path
     assert desk.store.load(run).state == "applied"
 
 
+def test_an_earlier_part_of_a_proposal_is_not_taken_for_the_one_that_was_cut_short(
+    tmp_path: Path,
+) -> None:
+    run = proposed(tmp_path)
+    desk = opened(tmp_path)
+    desk.review.apply(run, SOME, when=LATER)
+    (left,) = desk.review.show(run).changes
+    with counted(Steps(1), desk), pytest.raises(Killed):
+        desk.review.apply(run, [Decision(left.n, "accept")], when=LATER)
+    file = desk.layout.memory_md
+    file.write_bytes(file.read_bytes().replace(b"designer", b"head designer"))
+    desk = opened(tmp_path)
+    assert desk.review.resume_applying(when=LATER) == [run]
+    shown = desk.review.show(run)
+    assert shown.info.state == "in_review", "nothing of the second apply was written"
+    assert [c.after for c in shown.changes] == [(FACTS[2],)]
+    assert "waiting" in desk.fates()
+
+
 def test_undo_takes_an_apply_back_that_was_finished_after_a_crash(tmp_path: Path) -> None:
     run = proposed(tmp_path)
     desk = opened(tmp_path)
