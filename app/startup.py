@@ -31,13 +31,15 @@ def recent_file() -> Path:
 
 
 def default_config() -> EngineConfig:
-    """The defaults of window and command line: a person reviews what enters MEMORY.md, thresholds
-    follow the model's window, and a summary never fails for want of a model."""
-    from app.engine.config import CompactionConfig, EngineConfig, MemoryConfig
+    """The defaults of window and command line: a person reviews what enters MEMORY.md and sees what
+    is too old before it is put away, thresholds follow the model's window, and a summary never
+    fails for want of a model."""
+    from app.engine.config import CompactionConfig, EngineConfig, MaintenanceConfig, MemoryConfig
 
     return EngineConfig(
         compaction=CompactionConfig(trigger_tokens="auto", extractive_fallback=True),
         memory=MemoryConfig(policy="review"),
+        maintenance=MaintenanceConfig(retention_allowed=False),
     )
 
 

@@ -335,6 +335,17 @@ class Commands:
             raise WorkspaceBusy("The queue is full.", "Wait until some jobs are done.")
         return job.id
 
+    async def allow_retention(self, *, initiator: object | None = None) -> None:
+        """Say that a person has seen `ask.retention_preview`: rounds may put away what is due.
+
+        Until then a round archives, prunes and deletes nothing, and says what waits. It is a
+        setting of the workspace (`maintenance.retention_allowed`).
+        """
+        config = self._rooms.config
+        if not config.maintenance.retention_allowed:
+            allowed = config.maintenance.replace(retention_allowed=True)
+            await self.configure(config.replace(maintenance=allowed), initiator=initiator)
+
     async def reindex(self, *, rebuild: bool = False, initiator: object | None = None) -> str:
         """Queue a pass over the workspace; with `rebuild` a new index beside the old one."""
         return self._enqueue("reindex", self._rooms.upkeep.reindex, {"rebuild": rebuild})

@@ -282,6 +282,9 @@ class MaintenanceConfig(Config):
     queue_limit: int = setting(32, above(0), "Jobs that may wait.")
     drain_timeout: float = setting(2.0, at_least(0), "Time for jobs to end when closing.", "s")
     trash_days: int = setting(30, at_least(0), "Days until the trash is emptied.", "days")
+    retention_allowed: bool = setting(
+        True, yes_no, "Put away what has grown too old; off: only once its list was shown."
+    )
 
 
 # ---------------------------------------------------------------------------- the rest

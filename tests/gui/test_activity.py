@@ -203,7 +203,7 @@ def test_maintenance_shows_first_what_would_be_moved(
     engine.ask.old = [item]
 
     async def main() -> None:
-        for key, wanted in (("", []), ("run", [("maintain", None)])):
+        for key, wanted in (("", []), ("run", [("allow_retention", None), ("maintain", None)])):
             pane.maintain()
             await until(lambda: pane.window().findChildren(Question))
             question = pane.window().findChildren(Question)[0]

@@ -170,6 +170,7 @@ OVERRIDES: dict[type[Config], dict[str, Any]] = {
     MaintenanceConfig: {
         "interval": timedelta(hours=1), "opportunistic_gap": timedelta(minutes=2),
         "queue_limit": 3, "drain_timeout": 4.0, "trash_days": 5,
+        "retention_allowed": False,
     },
 }  # fmt: skip
 

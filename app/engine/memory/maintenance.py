@@ -30,6 +30,7 @@ from app.engine.workspace.sections import SectionStates
 log = logging.getLogger(__name__)
 
 KIND = "maintain"
+_HELD = "Nothing is put away until you have seen the list of what would be."
 _State = Literal["started", "finished", "failed", "skipped"]
 Step = Callable[[JobContext], Awaitable[str]]
 
@@ -41,8 +42,8 @@ class MemoryMaintenanceScheduler:
     `Skipped` when there was nothing to do and `UserError` when they failed; None leaves a step out
     (no model: no consolidation). `index` brings one path up to date, also one that vanished;
     `sessions_changed` (called in a thread) lets the session index follow. `opened` names the
-    sessions in use. While `held()` is true nothing is archived or pruned: the person has not seen
-    the preview yet.
+    sessions in use. Until the settings say `retention_allowed` nothing is archived, pruned or
+    deleted: the person has not seen the preview yet, and the round says what waits for that.
     """
 
     def __init__(
@@ -59,7 +60,6 @@ class MemoryMaintenanceScheduler:
         index: Callable[[str], Awaitable[object]] | None = None,
         sessions_changed: Callable[[], object] | None = None,
         opened: Callable[[], Collection[str]] = lambda: (),
-        held: Callable[[], bool] = lambda: False,
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -74,7 +74,6 @@ class MemoryMaintenanceScheduler:
         self._index = index
         self._sessions_changed = sessions_changed
         self._opened = opened
-        self._held = held
         self._clock = clock
         self._sleep = sleep
         self._retention = Retention(layout, RunLog(layout))
@@ -170,7 +169,7 @@ class MemoryMaintenanceScheduler:
             ("prune", self._prune),
             ("reindex", self._reindex),
         ]
-        said: list[str] = []
+        said = [await self._held_words()]
         failures: list[UserError] = []
         for number, (name, step) in enumerate(steps):
             job.progress(number, len(steps), name)
@@ -211,11 +210,10 @@ class MemoryMaintenanceScheduler:
         return new
 
     async def _prune(self, job: JobContext) -> str:
+        self._refuse_while_held()
         self._say("prune", "started", job)
         now, settings = self._clock(), self._config()
-        gone: list[str] = []
-        if not self._held():
-            gone = await self._prune_sessions(job, now)
+        gone = await self._prune_sessions(job, now)
         emptied = await asyncio.to_thread(
             self._retention.empty_trash, settings.maintenance.trash_days, now
         )
@@ -243,8 +241,15 @@ class MemoryMaintenanceScheduler:
         return gone
 
     def _refuse_while_held(self) -> None:
-        if self._held():
-            raise Skipped("It waits until you have seen what would be moved.")
+        if not self._config().maintenance.retention_allowed:
+            raise Skipped(_HELD)
+
+    async def _held_words(self) -> str:
+        """What stays where it is because nobody has seen the list yet; "" when nothing does."""
+        if self._config().maintenance.retention_allowed:
+            return ""
+        due = len(await self.preview())
+        return f"{_count(due, 'file')} {'is' if due == 1 else 'are'} due. {_HELD}" if due else ""
 
     async def _follow(self, paths: Iterable[str]) -> None:
         """Let the search index follow a move at once; what fails is mended by the re-index."""

@@ -67,11 +67,15 @@ class House:
         self.ran: list[str] = []
         self.fail: dict[str, Exception] = {}
         self.opened: set[str] = set()
-        self.held = False
         self.index: MemoryIndex | None = None
         self.model = model
         self.queue_limit = queue_limit
         self.steps: dict[str, Step] = {}  # what a test puts in a step's place
+
+    def allow(self, on: bool) -> None:
+        """Whether a person has seen the list of what is due."""
+        allowed = self.config.maintenance.replace(retention_allowed=on)
+        self.config = self.config.replace(maintenance=allowed)
 
     async def open(self) -> None:
         self.sleep = Sleeper()
@@ -104,7 +108,6 @@ class House:
             index=index,
             sessions_changed=lambda: SessionStore(self.layout).list(),
             opened=lambda: self.opened,
-            held=lambda: self.held,
             clock=lambda: self.now,
             sleep=self.sleep,
         )
@@ -611,18 +614,43 @@ def test_the_trash_is_emptied_after_its_days(tmp_path: Path):
     drive(tmp_path, scenario)
 
 
-def test_until_the_preview_was_seen_nothing_is_moved(tmp_path: Path):
+def test_until_the_preview_was_seen_nothing_is_moved_or_deleted_and_the_round_says_so(
+    tmp_path: Path,
+):
     async def scenario(h: House):
-        h.held = True
+        await h.round()
+        h.session("s-older", ago(400))
+        await h.round()  # to the trash
+        h.now += timedelta(days=31)
+        h.allow(False)
         old = h.day(ago(200).date())
         log = h.session("s-old", ago(400))
-        assert (await h.round()).state == "done"
+        job = await h.round()
+        assert job.state == "done"
+        due = len(await h.scheduler.preview())
+        assert job.result.startswith(
+            f"{due} files are due. Nothing is put away until you have seen the list"
+        )
         assert old.exists()
         assert log.exists()
-        assert h.ran == ["consolidation", "reindex"]
-        h.held = False
-        await h.round()
+        assert Trash(h.layout).list() != []
+        skipped = [a.step for a in h.heard if a.state == "skipped" and "seen the list" in a.reason]
+        assert skipped == ["archive", "prune"]
+        assert h.ran[-2:] == ["consolidation", "reindex"]
+        h.allow(True)
+        job = await h.round()
+        assert "due" not in job.result
         assert not old.exists()
         assert not log.exists()
+        assert await h.scheduler.preview() == []
+
+    drive(tmp_path, scenario)
+
+
+def test_a_held_round_with_nothing_due_says_nothing_of_it(tmp_path: Path):
+    async def scenario(h: House):
+        h.allow(False)
+        h.day(ago(1).date())
+        assert (await h.round()).result == "consolidation done. reindex done."
 
     drive(tmp_path, scenario)

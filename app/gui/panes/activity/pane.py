@@ -270,6 +270,8 @@ class ActivityPane(Pane):
         head, text, listed = model.retention_words(items)
         buttons = [("", tr("Leave it"), "plain"), ("run", tr("Maintain now"), "primary")]
         if await ask(self.window(), head, text, buttons, code=listed, width=620) == "run":
+            if items:  # the list was seen: from now on rounds may put away what is due
+                await self.desk.engine.do.allow_retention(initiator=self)
             await self.desk.engine.do.maintain(initiator=self)
 
     def _no_again(self) -> str:

@@ -126,7 +126,7 @@ SECTIONS: tuple[Section, ...] = (
         (
             Group("How long things stay in place", (
                 "memory.daily_file_retention_days", "memory.session_retention_days",
-                "maintenance.trash_days",
+                "maintenance.trash_days", "maintenance.retention_allowed",
             )),
             Group("Rounds of maintenance", (
                 "maintenance.interval", "maintenance.opportunistic_gap",
@@ -180,6 +180,7 @@ _TITLES = {
     "memory.daily_file_retention_days": "Daily logs",
     "memory.session_retention_days": "Sessions",
     "maintenance.trash_days": "Trash",
+    "maintenance.retention_allowed": "Put away by itself",
     "maintenance.interval": "Every",
     "maintenance.opportunistic_gap": "Least gap after a flush",
     "maintenance.drain_timeout": "Time to end when closing",
