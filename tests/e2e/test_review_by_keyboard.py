@@ -53,6 +53,9 @@ def at(kind, *, words=""):
     change = front()
     assert change.kind == kind and words in "".join(change.before + change.after), change
 
+def words(change):
+    return [w for w in ("对账脚本", "Probe 9") if w in "".join(change.before)]
+
 async def said():
     await rest()
     return {d.n: d.verdict for d in place.review.deciding.decisions()}
@@ -85,8 +88,10 @@ press("U"); at("reworded", words="对账脚本")       # taken back, and in fron
 press("D"); press("D")                         # side by side, and inline
 place.review.list.setFocus()
 press("Shift+Down"); press("R")                # a selection is decided as one
-await rest()
 at("section_renamed")
+verdicts = await said()
+chosen = [c.n for c in place.review.proposal.changes if {"对账脚本", "Probe 9"} & set(words(c))]
+assert len(chosen) == 2 and {verdicts[n] for n in chosen} == {"reject"}, verdicts
 press("Shift+A"); await rest()
 assert place.review.deciding.left() == [], place.review.deciding.left()
 print("DECIDED", json.dumps([
