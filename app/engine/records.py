@@ -159,7 +159,11 @@ class CompactionReport(Struct, frozen=True):
 
 
 class TurnResult(Struct, frozen=True):
-    """How a turn ended. `state`: finished, stopped, failed."""
+    """How a turn ended. `state`: finished, stopped, failed.
+
+    `failure` says what failed: the model or its server; the question, which is too long by itself
+    and is no part of the session; or the workspace (its disk, its settings, another program).
+    """
 
     session_id: str
     state: str
@@ -168,6 +172,7 @@ class TurnResult(Struct, frozen=True):
     usage: Usage = Usage()
     error: str = ""
     remedy: str = ""
+    failure: Literal["", "model", "question", "workspace"] = ""
 
 
 # ---------------------------------------------------------------------------- daily logs
@@ -470,6 +475,7 @@ class Query(Struct, frozen=True):
     `start` is the `next` of the page before, for the hits after it. `context` is how many entries
     before and after a session's hit are to come with it. `fold` makes one hit, with its `places`,
     of the same line found in MEMORY.md, logs and history (natural mode does it with all hits).
+    What `skip_tools` were asked and answered is as if it were not there.
     """
 
     text: str
@@ -480,6 +486,7 @@ class Query(Struct, frozen=True):
     start: int = 0
     context: int = 0
     fold: bool = False
+    skip_tools: frozenset[str] = frozenset()
 
 
 class Span(Struct, frozen=True, gc=False):

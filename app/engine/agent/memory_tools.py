@@ -9,28 +9,61 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from app.engine.agent.tools import Tool, ToolFailed, number_argument, text_argument, tool
-from app.engine.records import Query, SearchResult
+from app.engine.records import Hit, Layer, Query, SearchResult
 from app.engine.workspace.layout import Layout
 from app.engine.workspace.paging import memory_lines
 
 Search = Callable[[Query], Awaitable[SearchResult]]
 Save = Callable[[str], Awaitable[str]]
 
+MEMORY: frozenset[Layer] = frozenset({"memory", "daily"})
 MOST_HITS = 30
+MOST_PLACES = 3
+OWN_SEARCHES = frozenset({"memory_search", "session_search"})
+"""Tools whose calls and results hold every word that was ever looked for."""
+
+
+async def found_for(
+    search: Search, query: str, layers: frozenset[Layer], limit: int, context: int = 0
+) -> SearchResult:
+    """The answer to a model's query: as a question, or letter by letter when that finds nothing."""
+    wanted = Query(
+        query, "natural", layers, limit=limit, context=context, skip_tools=OWN_SEARCHES
+    )  # fmt: skip
+    found = await search(wanted)
+    if found.hits:
+        return found
+    exact = await search(replace(wanted, mode="literal"))
+    return exact if exact.hits else found
+
+
+def nothing_found(query: str, result: SearchResult) -> str:
+    """The note for a query without hits: why, and which words there are instead."""
+    nearest = ", ".join(result.nearest)
+    parts = [f"Nothing found for {query!r}.", result.reason, nearest and f"Near: {nearest}."]
+    return " ".join(filter(None, parts))
 
 
 def format_hits(query: str, result: SearchResult) -> str:
     """A count line, an empty line, one `Source:` line per hit; what is left out is counted."""
     if not result.hits:
-        reason = f" {result.reason}" if result.reason else ""
-        return f"Nothing found for {query!r}.{reason}"
+        return nothing_found(query, result)
     hits = result.hits[:MOST_HITS]
     lines = [f"{result.total} found for {query!r}:", ""]
-    lines += [f"Source: {hit.path}#{hit.line}: {hit.text.strip()}" for hit in hits]
-    if result.total > len(hits):
-        lines += ["", f"{result.total - len(hits)} more are not shown; ask more precisely."]
+    lines += [f"Source: {hit.path}#{hit.line}: {hit.text.strip()}{_also(hit)}" for hit in hits]
+    left = result.total - sum(1 + len(hit.places) for hit in hits)
+    if left > 0:
+        lines += ["", f"{left} more are not shown; ask more precisely."]
     return "\n".join(lines)
+
+
+def _also(hit: Hit) -> str:
+    """Where else the same line stands."""
+    others = ", ".join(f"{place.path}#{place.line}" for place in hit.places[:MOST_PLACES])
+    return f" (also {others})" if others else ""
 
 
 def _get(layout: Layout, arguments: dict[str, Any]) -> str:
@@ -50,8 +83,7 @@ def memory_tools(layout: Layout, search: Search, save: Save) -> list[Tool]:
         query = text_argument(arguments, "query").strip()
         if not query:
             return "Nothing to search for: the query is blank."
-        wanted = Query(query, mode="auto", layers=frozenset({"memory", "daily"}), limit=MOST_HITS)
-        return format_hits(query, await search(wanted))
+        return format_hits(query, await found_for(search, query, MEMORY, MOST_HITS))
 
     async def run_get(arguments: dict[str, Any]) -> str:
         return await asyncio.to_thread(_get, layout, arguments)

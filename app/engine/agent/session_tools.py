@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from app.engine.agent.memory_tools import Search
+from msgspec.structs import replace
+
+from app.engine.agent.memory_tools import Search, found_for, nothing_found
 from app.engine.agent.tools import Tool, ToolFailed, number_argument, text_argument, tool
-from app.engine.records import Query, SessionInfo, TranscriptItem
+from app.engine.records import Hit, Layer, SearchResult, SessionInfo, TranscriptItem
 
 Sessions = Callable[[], Awaitable[list[SessionInfo]]]
 Transcript = Callable[[str, int], Awaitable[list[TranscriptItem]]]
 
+SESSIONS: frozenset[Layer] = frozenset({"sessions"})
 SNIPPET = 200
+MOST_RESULTS = 100
 HISTORY_SNIPPET = 500
 
 
@@ -27,6 +31,35 @@ def format_session(info: SessionInfo) -> str:
     return f"{info.id}: {cut(info.title, 80)} ({when}, {info.messages} messages)"
 
 
+def format_found(query: str, result: SearchResult, most: int) -> str:
+    """A count line, an empty line, and each hit with the entries around it, best first."""
+    if not result.hits:
+        return nothing_found(query, result)
+    lines = [f"{result.total} found for {query!r}:", ""]
+    for hit in result.hits[:most]:
+        lines += _with_context(hit)
+    left = result.total - sum(1 + len(hit.places) for hit in result.hits[:most])
+    if left > 0:
+        lines += ["", f"{left} more are not shown; raise maxResults or ask more precisely."]
+    return "\n".join(lines)
+
+
+def _with_context(hit: Hit) -> list[str]:
+    """A hit as lines of at most `SNIPPET` characters of text each."""
+    who = hit.tool or hit.role or "entry"
+    return [
+        *(f"    before: {cut(text, SNIPPET)}" for text in hit.before),
+        f"{hit.session_id} {who}: {cut(hit.text, SNIPPET)}",
+        *(f"    after: {cut(text, SNIPPET)}" for text in hit.after),
+    ]
+
+
+def _of_agent(found: SearchResult, agent: str) -> SearchResult:
+    hits = tuple(hit for hit in found.hits if hit.path.startswith(f"agents/{agent}/"))
+    reason = found.reason or ("" if hits else f"The agent {agent!r} has said nothing of it.")
+    return replace(found, hits=hits, total=len(hits), reason=reason)
+
+
 def session_tools(search: Search, sessions: Sessions, transcript: Transcript) -> list[Tool]:
     """The three tools. `transcript(session_id, n)` gives the newest n items, oldest first."""
 
@@ -34,16 +67,13 @@ def session_tools(search: Search, sessions: Sessions, transcript: Transcript) ->
         query = text_argument(arguments, "query").strip()
         if not query:
             return "Nothing to search for: the query is blank."
-        most = max(1, number_argument(arguments, "maxResults", 10))
-        wanted = Query(query, mode="auto", layers=frozenset({"sessions"}), limit=most)
-        found = await search(wanted)
-        if not found.hits:
-            return f"Nothing found for {query!r}. {found.reason}".strip()
-        lines = [f"{found.total} found for {query!r}:", ""]
-        for hit in found.hits[:most]:
-            who = hit.tool or hit.role or "entry"
-            lines.append(f"{hit.session_id} {who}: {cut(hit.text, SNIPPET)}")
-        return "\n".join(lines)
+        most = min(MOST_RESULTS, max(1, number_argument(arguments, "maxResults", 10)))
+        agent = str(arguments.get("agentId") or "")
+        wide = MOST_RESULTS if agent else most
+        found = await found_for(search, query, SESSIONS, wide, context=1)
+        if agent:
+            found = _of_agent(found, agent)
+        return format_found(query, found, most)
 
     async def run_list(arguments: dict[str, Any]) -> str:
         known = await sessions()

@@ -33,6 +33,7 @@ from app.engine.search.matching import (
 from app.engine.search.natural import natural_expression, natural_terms, natural_units
 from app.engine.search.query import (
     LONGEST_QUERY,
+    Filters,
     Parsed,
     Term,
     parse,
@@ -92,7 +93,10 @@ class Answering:
             result = self._in_mode(mode, typing=typing)
             if result.hits:
                 return result
-        reason = why_none(self._store, parsed, gone=self._gone, partial=self._partial)
+        always = Filters(not_tools=query.skip_tools)
+        reason = why_none(
+            self._store, parsed, always, gone=self._gone, partial=self._partial
+        )  # fmt: skip
         instead = words_instead(self._store, parsed)
         whole = not self._partial
         return SearchResult((), 0, {}, query.mode, reason, complete=whole, nearest=instead)
@@ -300,6 +304,9 @@ class Answering:
 def _asked(query: Query, now: datetime, zone: tzinfo) -> Parsed:
     """The parsed query, narrowed to the layers it names."""
     parsed = parse(query.text, today=now.astimezone(zone).date(), zone=zone)
+    if query.skip_tools and not parsed.empty:
+        tools = parsed.filters.not_tools | query.skip_tools
+        parsed = replace(parsed, filters=replace(parsed.filters, not_tools=tools))
     if not query.layers or (parsed.empty and not query.text.strip()):
         return parsed
     layers = parsed.filters.layers
@@ -314,10 +321,10 @@ def _steps(mode: SearchMode, parsed: Parsed) -> list[tuple[SearchMode, bool]]:
     several words the last is taken for a beginning first, so that live results do not widen to
     "any of them" at every new word.
     """
-    if mode != "auto":
-        return [(mode, False)]
     if not parsed.groups:
         return [("words", False)]
+    if mode != "auto":
+        return [(mode, False)]
     steps: list[tuple[SearchMode, bool]] = [("words", False), ("natural", False)]
     if parsed.typing:
         steps.insert(1 if len(parsed.groups) > 1 else 2, ("words", True))

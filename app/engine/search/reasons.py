@@ -11,13 +11,16 @@ MOST_WORDS = 4
 """Words of a query for which others are looked for."""
 
 
-def why_none(store: Store | None, parsed: Parsed, *, gone: int, partial: bool) -> str:
+def why_none(
+    store: Store | None, parsed: Parsed, always: Filters, *, gone: int, partial: bool
+) -> str:
     """One sentence, or two when files are left out of the index altogether.
 
-    `gone` matches stand in the index, but no longer in their files; `partial`: not everything
-    could be looked through in time.
+    `always` are filters the person did not set, of which nothing is told. `gone` matches stand in
+    the index, but no longer in their files; `partial`: not everything could be looked through in
+    time.
     """
-    left_out = 0 if store is None else _behind_filters(store, parsed)
+    left_out = 0 if store is None else _behind_filters(store, parsed, always)
     if left_out:
         noun = "match" if left_out == 1 else "matches"
         return f"The filters leave out {left_out} {noun}."
@@ -42,16 +45,16 @@ def _nothing(parsed: Parsed, partial: bool) -> str:
     return "No line or message holds this."
 
 
-def _behind_filters(store: Store, parsed: Parsed) -> int:
+def _behind_filters(store: Store, parsed: Parsed, always: Filters) -> int:
     """How many documents would match without the filters."""
-    if not parsed.filters or not parsed.groups:
+    if parsed.filters == always or not parsed.groups:
         return 0
     without = without_expression(parsed)
     for expression in (
         words_expression(parsed, typing=parsed.typing),
         natural_expression(natural_terms(parsed)),
     ):
-        counts, _ = store.count(expression, without, Filters())
+        counts, _ = store.count(expression, without, always)
         if counts:
             return sum(counts.values())
     return 0
