@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.engine.errors import SessionNotFound
 from app.engine.events import Bus, TurnEvent
-from app.engine.records import SessionInfo, TranscriptItem
+from app.engine.records import TranscriptItem
 from app.gui.look.type import font
 from app.gui.panes.timeline.blocks import build, model_view
 from app.gui.panes.timeline.pane import TimelinePane
@@ -21,89 +21,7 @@ from app.gui.panes.timeline.sessions import session_rows
 from app.gui.panes.timeline.words import words
 from app.gui.widgets.action import overlapping
 from app.gui.widgets.pane import Desk, Target
-
-NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
-
-
-def at(minutes: float) -> datetime:
-    return NOW - timedelta(minutes=60) + timedelta(minutes=minutes)
-
-
-def said(n: int, kind: str = "user", **more: object) -> TranscriptItem:
-    fields: dict[str, object] = {"text": f"text {n}", "when": at(n), **more}
-    return TranscriptItem(id=f"e{n}", seq=n, kind=kind, **fields)  # type: ignore[arg-type]
-
-
-def conversation() -> list[TranscriptItem]:
-    """Two compacted messages, an eviction between them, their compaction, and what came after."""
-    return [
-        said(1, covered_by="e5"),
-        TranscriptItem(id="e2", seq=2, kind="eviction", when=at(2), target="evicted/a.txt",
-                       detail={"chars": 28_400}),
-        said(3, "assistant", covered_by="e5"),
-        said(4),
-        TranscriptItem(id="e5", seq=5, kind="compaction", when=at(5), text="## GOAL\nWhat was said",
-                       detail={"before": 26_900, "after": 8_400, "number": 3, "covered": 2}),
-        TranscriptItem(id="e6", seq=6, kind="tool", when=at(6), tool="shell",
-                       arguments='{"command": "ls -l"}', result="a\nb\nc",
-                       detail={"result_id": "e7"}),
-        TranscriptItem(id="e8", seq=8, kind="tool", when=at(8), tool="shell", result="boom",
-                       is_error=True),
-        TranscriptItem(id="e9", seq=9, kind="gap", when=None, text="not JSON",
-                       detail={"raw": "{torn"}),
-        TranscriptItem(id="e10", seq=10, kind="flush", when=at(10), target="memory/2026-11-30.md",
-                       detail={"bullets": 2, "run": "r1"}),
-        TranscriptItem(id="e11", seq=11, kind="consolidation", when=at(11), target="p1"),
-        said(12, "assistant", text="**Done** in `x`"),
-    ]  # fmt: skip
-
-
-def session(id: str, **more: object) -> SessionInfo:
-    fields: dict[str, object] = {
-        "title": f"Session {id}", "first": at(0), "last": at(20), "entries": 20, "messages": 6,
-        "bytes": 1_400, **more,
-    }  # fmt: skip
-    return SessionInfo(id=id, **fields)  # type: ignore[arg-type]
-
-
-class Engine:
-    """Sessions and their items in memory, asked in pages as the real one is."""
-
-    def __init__(self) -> None:
-        self.items = {"a": conversation(), "b": [said(1, text="中文的一行")]}
-        self.list = [session("a", compactions=1, flushes=1), session("b", last=at(-3_000))]
-        self.done: list[tuple[object, ...]] = []
-        self.asked: list[tuple[object, ...]] = []
-
-    async def sessions(self) -> list[SessionInfo]:
-        return list(self.list)
-
-    async def transcript(
-        self, session_id: str, *, before: int | None = None, limit: int = 2_000
-    ) -> list[TranscriptItem]:
-        self.asked.append((session_id, before, limit))
-        found = [i for i in self.items[session_id] if before is None or i.seq < before]
-        return found[-limit:]
-
-    async def full_text(self, session_id: str, item_id: str) -> str:
-        return "whole"
-
-    async def rename_session(self, session_id: str, title: str, *, initiator: object) -> None:
-        self.done.append(("rename", session_id, title))
-
-    async def trash_session(self, session_id: str, *, initiator: object) -> None:
-        self.done.append(("trash", session_id))
-        self.list = [s for s in self.list if s.id != session_id]
-
-    async def restore_session(self, session_id: str, *, initiator: object) -> None:
-        self.done.append(("restore", session_id))
-        self.list = [session(session_id), *self.list]
-
-    async def remember(self, text: str, *, session_id: str, entry_id: str, initiator: object):
-        self.done.append(("remember", text, session_id, entry_id))
-
-    async def undo(self) -> None:
-        self.done.append(("undo",))
+from tests.helpers.timelines import NOW, Engine, at, conversation, said, session, settled, started
 
 
 @pytest.fixture
@@ -126,24 +44,11 @@ def pane(desk: Desk, engine: Engine, qtbot, qloop) -> Iterator[TimelinePane]:
     qloop.run_until_complete(made.tasks.end())
 
 
-def started(pane: TimelinePane, qloop, until) -> None:
-    pane.activate()
-    qloop.run_until_complete(until(lambda: pane.page.items))
-    qloop.run_until_complete((pane.tasks._running and _settled(pane, until)) or _nothing())
-
-
-async def _nothing() -> None: ...
-
-
-async def _settled(pane: TimelinePane, until: Callable[..., object]) -> None:
-    await until(lambda: not pane.tasks._running)  # type: ignore[misc]
-
-
 def run(pane: TimelinePane, name: str, qloop, until) -> None:
     action = next(a for a in pane.actions() if a.name == f"timeline.{name}")
     assert action.off() == ""
     action.run()
-    qloop.run_until_complete(_settled(pane, until))
+    qloop.run_until_complete(settled(pane, until))
 
 
 def targets(pane: TimelinePane) -> list[Target]:
@@ -386,7 +291,7 @@ def test_a_hundred_thousand_entries_open_by_laying_out_what_is_seen(
     assert seen[1] == len(sheet.rows)  # the newest stands at the bottom
     sheet.set_current(0)
     top = sheet.rows[sheet.visible().start].id
-    qloop.run_until_complete(_settled(pane, until))
+    qloop.run_until_complete(settled(pane, until))
     assert len(pane.page.items) > 2_000
     assert sheet.rows[0].form == "older"
     here = sheet.rows[sheet.visible().start].id
@@ -434,14 +339,14 @@ def test_find_marks_hits_and_walks_them(pane: TimelinePane, qloop, until) -> Non
     started(pane, qloop, until)
     assert pane.find()
     pane.page.find_bar.field.setText("TEXT")
-    pane.page.find_now()
-    qloop.run_until_complete(_settled(pane, until))
+    pane.page.finder.now()
+    qloop.run_until_complete(settled(pane, until))
     assert pane.page.find_bar.count.text() == "1 of 3"
     run(pane, "hit", qloop, until)
     assert pane.page.sheet.current().id == "e3"
     run(pane, "escape", qloop, until)
     assert not pane.page.find_bar.isVisibleTo(pane)
-    assert pane.page.hits == []
+    assert pane.page.finder.hits == []
 
 
 def test_a_brushed_range_is_told_in_words_and_cleared(pane: TimelinePane, qloop, until) -> None:
@@ -512,7 +417,7 @@ def test_a_session_goes_to_the_trash_and_comes_back(
     assert pane.page.session.id == "b"
     undo = [w for w in pane.deeds.bar.findChildren(QWidget) if getattr(w, "text", str)() == "Undo"]
     undo[0].click()
-    qloop.run_until_complete(_settled(pane, until))
+    qloop.run_until_complete(settled(pane, until))
     assert engine.done[-1] == ("restore", "a")
     assert pane.page.session.id == "a"
 
@@ -522,7 +427,7 @@ def test_an_empty_workspace_says_how_a_session_begins(
 ) -> None:
     engine.list = []
     pane.activate()
-    qloop.run_until_complete(_settled(pane, until))
+    qloop.run_until_complete(settled(pane, until))
     assert pane.stack.currentWidget() is pane.empty
     gone = targets(pane)
     pane.empty.button.click()

@@ -43,12 +43,12 @@ class FindBar(QWidget):
         self.hide()
 
     def show_count(self, at: int, of: int, *, whole: bool) -> None:
-        """(current from 1, all); not `whole` says that older entries were not looked through."""
+        """(current from 1, all); not `whole` says that not all entries were looked through."""
         if not self.field.text().strip():
             self.count.setText("")
             return
         said = tr("{a} of {b}", a=number(at), b=number(of)) if of else tr("No hits")
-        self.count.setText(said if whole else tr("{said}, newest entries", said=said))
+        self.count.setText(said if whole else tr("{said} around here", said=said))
 
     def eventFilter(self, watched: object, event: object) -> bool:
         if watched is self.field and isinstance(event, QKeyEvent):

@@ -14,7 +14,9 @@ from typing import Literal
 
 from app.engine.records import TranscriptItem
 
-Form = Literal["say", "tool", "card", "rule", "line", "fold", "calls", "more", "day", "older"]
+Form = Literal[
+    "say", "tool", "card", "rule", "line", "fold", "calls", "more", "day", "older", "newer"
+]
 Mode = Literal["log", "model"]
 
 SHOWN_OF_GROUP = 4  # blocks of compacted messages that stand open beside their summary
@@ -51,10 +53,11 @@ def build(
     mode: Mode = "log",
     opened: frozenset[str] = frozenset(),
     older: bool = False,
+    newer: bool = False,
 ) -> list[Block]:
     """Blocks of items in log order. `opened`: ids of folded runs that stand open.
 
-    `older` says that the log goes on before the first item.
+    `older` says that the log goes on before the first item, `newer` that it does behind the last.
     """
     out: list[Block] = []
     if older:
@@ -76,6 +79,8 @@ def build(
                 last = of
             out.append(block)
         at = run
+    if newer:
+        out.append(Block("newer", "newer", max(len(items) - 1, 0), count=0))
     return out
 
 

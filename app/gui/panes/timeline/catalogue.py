@@ -45,7 +45,7 @@ def _walking(pane: TimelinePane) -> list[Action]:
         return lambda: page.walk_marks(by, lanes)
 
     def no_hits() -> str:
-        return "" if page.hits else tr("Nothing is being looked for.")
+        return "" if page.finder.hits else tr("Nothing is being looked for.")
 
     return [
         _act(pane, "prompt", tr("Next prompt"), "message-square", walk("user", 1), "P"),
@@ -65,10 +65,11 @@ def _walking(pane: TimelinePane) -> list[Action]:
         _act(pane, "compaction", tr("Next compaction"), "diamond", marks(1, (3,)), "C"),
         _act(pane, "eviction", tr("Next result put aside"), "archive", marks(1, (4,)), "E"),
         _act(pane, "memory", tr("Next memory mark"), "book-open", marks(1, (5,)), "Shift+M"),
-        _act(pane, "hit", tr("Next hit"), "arrow-down", lambda: page.walk_hits(1), "N",
+        _act(pane, "hit", tr("Next hit"), "arrow-down", lambda: page.finder.walk(1), "N",
+             also=("F3",),
              off=no_hits),
-        _act(pane, "hit.back", tr("Previous hit"), "arrow-up", lambda: page.walk_hits(-1),
-             "Shift+N", off=no_hits),
+        _act(pane, "hit.back", tr("Previous hit"), "arrow-up", lambda: page.finder.walk(-1),
+             "Shift+N", also=("Shift+F3",), off=no_hits),
     ]  # fmt: skip
 
 
@@ -142,7 +143,7 @@ def _session(pane: TimelinePane) -> list[Action]:
              with_session("trash", deeds.trash), "Del",
              menu="Session"),
         _act(pane, "export", tr("Export as Markdown"), "share",
-             with_session("export", lambda one: deeds.export(one, page.items)),
+             with_session("export", deeds.export),
              "Ctrl+E", menu="Session"),
         _act(pane, "filter", tr("Filter the sessions"), "list-filter", pane.side.filter.setFocus,
              "/", off=lambda: ""),

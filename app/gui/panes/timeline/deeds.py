@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from app.gui.panes.timeline.pane import TimelinePane
 
 
+WHOLE = 10_000_000  # entries: more than any session has
+
+
 class Deeds:
     """The acts of a timeline pane."""
 
@@ -107,8 +110,8 @@ class Deeds:
         over.box.addWidget(view, 1)
         over.open(view)
 
-    async def export(self, session: SessionInfo, items: list[TranscriptItem]) -> None:
-        """Write what is loaded as Markdown, where the person says."""
+    async def export(self, session: SessionInfo) -> None:
+        """Write the whole session as Markdown, where the person says."""
         name = "".join(c if c.isalnum() or c in " -_" else "-" for c in session.title)[:60].strip()
         dialog = QFileDialog(self._pane.window(), tr("Export as Markdown"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -128,9 +131,13 @@ class Deeds:
             dialog.deleteLater()
         if not path:
             return
-        text = as_markdown(session, items)
+        items = await self._pane.desk.engine.ask.transcript(session.id, limit=WHOLE)
+
+        def write() -> None:
+            Path(path).write_text(as_markdown(session, items), "utf-8")
+
         try:
-            await asyncio.to_thread(Path(path).write_text, text, "utf-8")
+            await asyncio.to_thread(write)
         except OSError as error:
             raise StorageError(tr("The export was not written: {why}.", why=error.strerror or "")) \
                 from error  # fmt: skip

@@ -1,15 +1,102 @@
-"""Find in a transcript: hits among the items that are loaded. Pure, but for the marks' colour."""
+"""Find in a transcript: hits among the items that are loaded, and the way from one to the next."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QColor
 
 from app.engine.records import TranscriptItem
+from app.gui.bridge import Tasks
 from app.gui.look.theme import theme, token
+from app.gui.panes.timeline.blocks import Block
 from app.gui.panes.timeline.ink import Laid
 from app.gui.widgets.prose import units
+
+if TYPE_CHECKING:
+    from app.gui.panes.timeline.page import SessionPage
+
+IN_THREAD = 1_000  # entries from which they are looked through beside the loop
+PAUSE = 120  # ms without a key before one looks
+
+
+class Find:
+    """What the find bar of a page looks for. `hits` are places among the page's items."""
+
+    def __init__(self, page: SessionPage, tasks: Tasks) -> None:
+        self.hits: list[int] = []
+        self._page, self._tasks, self._bar = page, tasks, page.find_bar
+        self._now = -1
+        self._places: set[int] = set()
+        self._later = QTimer(page, singleShot=True, interval=PAUSE)
+        self._later.timeout.connect(self.now)
+        self._bar.wanted.connect(lambda _: self._later.start())
+        self._bar.walked.connect(self.walk)
+        self._bar.closed.connect(self.close)
+        page.sheet.marks_of = self._marks
+
+    def open(self, text: str = "") -> None:
+        """Show the bar; with `text`, look for that without moving."""
+        self._bar.show()
+        if text:
+            self._bar.field.setText(text)
+            self._later.stop()
+            self.now(move=False)
+        self._bar.field.setFocus()
+        self._bar.field.selectAll()
+
+    def close(self) -> None:
+        self._bar.hide()
+        self._later.stop()
+        self.hits, self._now, self._places = [], -1, set()
+        self._page.sheet.setFocus()
+        self._page.sheet.viewport().update()
+
+    def now(self, *, move: bool = True) -> None:
+        """Look for the words of the bar; `move` goes to the first hit from here on."""
+        items = self._page.items
+        needle = self._bar.field.text() if self._bar.isVisibleTo(self._page) else ""
+        if len(items) < IN_THREAD or not needle.strip():
+            self._tasks.cancel("find")
+            self._show(hits_in(items, needle), move=move)
+        else:
+            self._tasks.latest("find", self._look(needle, move=move))
+
+    async def _look(self, needle: str, *, move: bool) -> None:
+        items = self._page.items
+        hits = await asyncio.to_thread(hits_in, items, needle)
+        if items is self._page.items:
+            self._show(hits, move=move)
+
+    def _show(self, hits: list[int], *, move: bool) -> None:
+        self.hits, self._places = hits, set(hits)
+        here = self._page.item_at_top()
+        self._now = next((i for i, at in enumerate(hits) if at >= here), 0) if hits else -1
+        self._tell()
+        if move and hits:
+            self._page.jump(hits[self._now], "middle")
+        self._page.sheet.viewport().update()
+
+    def walk(self, by: int) -> None:
+        """To the next (1) or previous (-1) hit, round at the ends."""
+        if self.hits:
+            self._now = (self._now + by) % len(self.hits)
+            self._tell()
+            self._page.jump(self.hits[self._now], "middle")
+
+    def _tell(self) -> None:
+        reading = self._page.reading
+        whole = reading is None or (reading.whole and reading.ended)
+        self._bar.show_count(self._now + 1, len(self.hits), whole=whole)
+
+    def _marks(self, block: Block, laid: Laid) -> dict[int, list[tuple[int, int, QColor]]]:
+        if block.at not in self._places or block.item is None:
+            return {}
+        current = 0 <= self._now < len(self.hits) and self.hits[self._now] == block.at
+        return marks_in(laid, self._bar.field.text(), current)
 
 
 def hits_in(items: Sequence[TranscriptItem], needle: str) -> list[int]:

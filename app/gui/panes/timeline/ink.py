@@ -28,7 +28,7 @@ KEPT = 400  # laid-out blocks that are remembered
 PAD = 12  # px inside cards and wells
 RIGHT = Qt.AlignmentFlag.AlignRight
 LEAST = {"tool": 42, "card": 62, "rule": 38, "line": 30, "fold": 30, "calls": 30, "more": 30,
-         "day": 40, "older": 40}  # fmt: skip
+         "day": 40, "older": 40, "newer": 40}  # fmt: skip
 
 
 @dataclass

@@ -6,10 +6,9 @@ Everything shown at once belongs to one reading: a page of another session never
 
 from __future__ import annotations
 
-import asyncio
+from copy import copy
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -17,12 +16,11 @@ from app.engine.records import SessionInfo, TranscriptItem
 from app.gui.look.text import clock, plural, preview, sentence, short_day, size, tr
 from app.gui.panes.timeline.axis import Axis
 from app.gui.panes.timeline.beside import Beside
-from app.gui.panes.timeline.blocks import Block, Mode, folds_around
-from app.gui.panes.timeline.finder import hits_in, marks_in
-from app.gui.panes.timeline.ink import Laid
+from app.gui.panes.timeline.blocks import Block, Mode, folds_around, place_of_entry
+from app.gui.panes.timeline.finder import Find
 from app.gui.panes.timeline.parts import RangeLine
-from app.gui.panes.timeline.reading import IN_THREAD, Reading
-from app.gui.panes.timeline.sheet import Marks, Sheet
+from app.gui.panes.timeline.reading import Reading
+from app.gui.panes.timeline.sheet import Sheet
 from app.gui.widgets.buttons import IconButton, SegmentSwitch
 from app.gui.widgets.find_bar import FindBar
 from app.gui.widgets.pane import PaneHead
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from app.gui.panes.timeline.pane import TimelinePane
 
 LOW = 560  # px of page below which the axis is one lane
-NEAR_TOP = 40  # rows from the top at which older entries are loaded
+NEAR = 40  # rows from either end at which the entries beyond it are loaded
 
 
 class SessionPage(QWidget):
@@ -46,9 +44,7 @@ class SessionPage(QWidget):
         self.mode: Mode = "log"
         self.by_order = False
         self.opened: set[str] = set()
-        self.hits: list[int] = []
-        self._hit = -1
-        self._hit_set: set[int] = set()
+        self._landing = False
         self._in_range: set[int] | None = None
         self.head = PaneHead()
         self.switch = SegmentSwitch(
@@ -61,6 +57,7 @@ class SessionPage(QWidget):
         self.beside = Beside(self.sheet)
         self._lay_out()
         self._connect()
+        self.finder = Find(self, pane.tasks)
 
     def _lay_out(self) -> None:
         self.more = IconButton("ellipsis", tr("More acts"))
@@ -79,15 +76,12 @@ class SessionPage(QWidget):
         self.axis.jumped.connect(lambda at: self.jump(at))
         self.axis.brushed.connect(self._on_range)
         self.range_line.cleared.connect(self.axis.clear_range)
-        self.find_bar.wanted.connect(lambda _: self._find_later.start())
-        self.find_bar.walked.connect(self.walk_hits)
-        self.find_bar.closed.connect(self.close_find)
         self.sheet.scrolled.connect(self._on_scrolled)
         self.sheet.acted.connect(self._pane.on_act)
+        self.sheet.end_wanted.connect(
+            lambda by: self._pane.tasks.latest("page", self.go_to_end(by))
+        )
         self.sheet.is_outside = self._is_outside
-        self.sheet.marks_of = self._marks
-        self._find_later = QTimer(self, singleShot=True, interval=120)
-        self._find_later.timeout.connect(self.find_now)
 
     # ------------------------------------------------------------------ what it shows
 
@@ -112,17 +106,19 @@ class SessionPage(QWidget):
     async def load(self, session: SessionInfo, *, entry_id: str = "") -> bool:
         """Show another session, or the same one from the start; whether the entry was found."""
         reading = Reading(self._pane.desk.engine.ask, session.id)
-        await reading.begin()
+        at = await reading.at(entry_id) if entry_id else -1
+        if at < 0:
+            await reading.newest()
         self.reading = reading
         self.opened.clear()
         self.sheet.opened.clear()
         self.axis.clear_range()
         self.set_session(session)
-        at = await reading.until(entry_id) if entry_id else -1
-        await self.rebuild(stay="end" if at < 0 else "top", keep=False)
         if at >= 0:
-            await self.show_item(at)
-        self.find_now()
+            await self._land(at, keep=False)
+        else:
+            await self.rebuild(stay="end", keep=False)
+        self.finder.now()
         return not entry_id or at >= 0
 
     async def look_again(self) -> None:
@@ -130,7 +126,8 @@ class SessionPage(QWidget):
         if self.reading is None:
             return
         await self.reading.again()
-        await self.rebuild(stay="end" if self.sheet.at_end() else "top")
+        follows = self.reading.ended and self.sheet.at_end()
+        await self.rebuild(stay="end" if follows else "top")
 
     async def rebuild(self, *, stay: str = "top", keep: bool = True) -> None:
         reading = self.reading
@@ -150,28 +147,54 @@ class SessionPage(QWidget):
         self.axis.set_scale(made.scale, keep=keep)
         self.sheet.model_view = self.mode == "model"
         self.sheet.set_rows(made.blocks, stay=stay, guesses=made.guesses)
+        self.sheet.goes_on = (not reading.whole, not reading.ended)
         if self.axis.range is not None:
             self._on_range()
 
-    async def load_older(self) -> None:
+    async def load_more(self, by: int) -> bool:
+        """Load what lies before (-1) or behind (1) what is loaded; whether there was any."""
         reading = self.reading
-        if reading is None or reading.whole:
-            return
-        if await reading.older() and reading is self.reading:
+        if reading is None:
+            return False
+        came = await (reading.older() if by < 0 else reading.newer())
+        if reading is not self.reading:
+            return False
+        if came:
             await self.rebuild()
-            self.find_now(move=False)
+            self.finder.now(move=False)
+        return came
+
+    async def go_to_end(self, by: int) -> None:
+        """To the first (-1) or the newest (1) entry of the session."""
+        reading = self.reading
+        if reading is None:
+            return
+        await (reading.oldest() if by < 0 else reading.newest())
+        if reading is self.reading:
+            await self.rebuild(stay="start" if by < 0 else "end")
+            self.sheet.set_current(0 if by < 0 else len(self.sheet.rows) - 1)
+            self.finder.now(move=False)
 
     async def show_entry(self, entry_id: str) -> bool:
         """Scroll to an entry and mark it; False when the session does not have it."""
         if self.reading is None:
             return False
-        at = await self.reading.until(entry_id)
+        at = await self.reading.at(entry_id)
         if at < 0:
             return False
-        if self.items is not self.reading.items:
-            await self.rebuild()
-        await self.show_item(at)
+        await self._land(at)
         return True
+
+    async def _land(self, at: int, *, keep: bool = True) -> None:
+        """Show item `at` of what was just loaded; what is passed on the way loads nothing."""
+        self._landing = True
+        try:
+            if self.reading is not None and self.items is not self.reading.items:
+                await self.rebuild(keep=keep)
+            await self.show_item(at)
+        finally:
+            self._landing = False
+        self._on_scrolled(self.sheet.visible().start)
 
     async def show_item(self, at: int, *, how: str = "middle") -> None:
         """Make an item current and visible, opening what hides it."""
@@ -197,7 +220,13 @@ class SessionPage(QWidget):
         self.mode = "model" if mode == "model" else "log"
         self.switch.set_current(self.mode)
         if run:
-            self._pane.tasks.latest("rebuild", self.rebuild())
+            self._pane.tasks.latest("rebuild", self._turn())
+
+    async def _turn(self) -> None:
+        """Show the other view. What the model sees stands at the end of a session."""
+        if self.mode == "model" and self.reading is not None and not self.reading.ended:
+            await self.reading.newest()
+        await self.rebuild()
 
     def set_by_order(self, on: bool) -> None:
         self.by_order = on
@@ -217,11 +246,15 @@ class SessionPage(QWidget):
 
     def _on_scrolled(self, top: int) -> None:
         self.axis.set_head(self.sheet.rows[top].at)
-        reading = self.reading
-        if reading is None or reading.whole or self.mode != "log":
+        reading, rows = self.reading, len(self.sheet.rows)
+        if reading is None or self._landing or self.mode != "log":
             return
-        if top < NEAR_TOP and not self._pane.tasks.running("older"):
-            self._pane.tasks.latest("older", self.load_older())
+        if self._pane.tasks.running("page"):
+            return
+        if not reading.whole and top < NEAR:
+            self._pane.tasks.latest("page", self.load_more(-1))
+        elif not reading.ended and self.sheet.visible().stop > rows - NEAR:
+            self._pane.tasks.latest("page", self.load_more(1))
 
     def item_at_top(self) -> int:
         block = self.sheet.current()
@@ -271,80 +304,34 @@ class SessionPage(QWidget):
 
     # ------------------------------------------------------------------ walking
 
-    def walk(self, by: int, wanted: str) -> bool:
+    def walk(self, by: int, wanted: str) -> None:
         """To the next (1) or previous (-1) prompt, tool call or error."""
-        block = self.sheet.current()
+        self._pane.tasks.latest("page", self._walk(by, wanted))
+
+    async def _walk(self, by: int, wanted: str) -> None:
+        """Look ahead page by page; the view moves only when there is something to go to."""
+        ahead, block = copy(self.reading), self.sheet.current()
+        if ahead is None:
+            return
         at = (block.at if block is not None else -1) + by
-        while 0 <= at < len(self.items):
-            if _is(self.items[at], wanted):
-                self.jump(at, "middle")
-                return True
-            at += by
-        return False
+        while True:
+            items = ahead.items
+            while 0 <= at < len(items):
+                if _is(items[at], wanted):
+                    self.reading = ahead
+                    await self._land(at)
+                    return
+                at += by
+            edge = items[0 if by < 0 else -1].id if items else ""
+            if not await (ahead.older() if by < 0 else ahead.newer()):
+                return
+            at = place_of_entry(ahead.items, edge) + by
 
     def walk_marks(self, by: int, lanes: tuple[int, ...]) -> None:
         found = self.axis.next_mark(by, lanes)
         if found >= 0:
             self.jump(found)
             self.axis.set_head(found)
-
-    # ------------------------------------------------------------------ find
-
-    def open_find(self, text: str = "") -> None:
-        self.find_bar.show()
-        if text:
-            self.find_bar.field.setText(text)
-            self.find_now(move=False)
-        self.find_bar.field.setFocus()
-        self.find_bar.field.selectAll()
-
-    def close_find(self) -> None:
-        self.find_bar.hide()
-        self.hits, self._hit, self._hit_set = [], -1, set()
-        self.sheet.setFocus()
-        self.sheet.viewport().update()
-
-    def find_now(self, *, move: bool = True) -> None:
-        """Look for the words of the bar; `move` goes to the first hit from here on."""
-        needle = self.find_bar.field.text() if self.find_bar.isVisibleTo(self) else ""
-        if len(self.items) < IN_THREAD or not needle.strip():
-            self._pane.tasks.cancel("find")
-            self._show_hits(hits_in(self.items, needle), move=move)
-        else:
-            self._pane.tasks.latest("find", self._find(needle, move=move))
-
-    async def _find(self, needle: str, *, move: bool) -> None:
-        items = self.items
-        hits = await asyncio.to_thread(hits_in, items, needle)
-        if items is self.items:
-            self._show_hits(hits, move=move)
-
-    def _show_hits(self, hits: list[int], *, move: bool) -> None:
-        self.hits = hits
-        self._hit_set = set(self.hits)
-        here = self.item_at_top()
-        self._hit = next((i for i, at in enumerate(self.hits) if at >= here), 0)
-        self._hit = self._hit if self.hits else -1
-        self._tell_hits()
-        if move and self.hits:
-            self.jump(self.hits[self._hit], "middle")
-        self.sheet.viewport().update()
-
-    def walk_hits(self, by: int) -> None:
-        if self.hits:
-            self._hit = (self._hit + by) % len(self.hits)
-            self._tell_hits()
-            self.jump(self.hits[self._hit], "middle")
-
-    def _tell_hits(self) -> None:
-        whole = self.reading is None or self.reading.whole
-        self.find_bar.show_count(self._hit + 1, len(self.hits), whole=whole)
-
-    def _marks(self, block: Block, laid: Laid) -> Marks:
-        if block.at not in self._hit_set or block.item is None:
-            return {}
-        current = 0 <= self._hit < len(self.hits) and self.hits[self._hit] == block.at
-        return marks_in(laid, self.find_bar.field.text(), current)
 
 
 def _is(item: TranscriptItem, wanted: str) -> bool:

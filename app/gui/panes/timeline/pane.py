@@ -103,7 +103,7 @@ class TimelinePane(Pane):
     def find(self) -> bool:
         if self.page.session is None:
             return False
-        self.page.open_find()
+        self.page.finder.open()
         return True
 
     async def refresh(self) -> None:
@@ -132,7 +132,7 @@ class TimelinePane(Pane):
         else:
             self.notices.drop("entry")
         if target.find:
-            self.page.open_find(target.find)
+            self.page.finder.open(target.find)
         self.page.sheet.setFocus()
 
     # ------------------------------------------------------------------ loading
@@ -218,8 +218,8 @@ class TimelinePane(Pane):
             self.page.toggle(block)
         elif act == "fold":
             self.page.toggle_fold(block)
-        elif act == "older":
-            self.tasks.latest("older", self.page.load_older())
+        elif act in ("older", "newer"):
+            self.tasks.latest("page", self.page.load_more(-1 if act == "older" else 1))
         elif act.startswith("read:"):
             self.tasks.latest("read", self.deeds.read(session_id, block, int(act[5:])))
         elif item is not None:
@@ -269,7 +269,7 @@ class TimelinePane(Pane):
     def escape(self) -> None:
         """Esc: the find bar, then the range, then the list that lies open."""
         if self.page.find_bar.isVisibleTo(self):
-            self.page.close_find()
+            self.page.finder.close()
         elif self.page.axis.range is not None:
             self.page.axis.clear_range()
         elif self.width() < NARROW and self.side.isVisibleTo(self):

@@ -1,7 +1,7 @@
-"""The items of one session, as far as they are loaded: newest first on the wire, in order here.
+"""A window onto the items of one session, in order: its newest ones, or those around an entry.
 
-Invariant: items are contiguous up to the newest one; what was loaded stays loaded. Pages grow as
-one goes back, because the engine reads a log from its end each time.
+Invariant: the items are contiguous, and never more than `MOST`, so that a session of any length
+costs the same to look at. What is far is dropped as one goes on, and comes back as one comes back.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from app.engine.records import TranscriptItem
 from app.gui.panes.timeline.blocks import Block, Mode, build, place_of_entry
 from app.gui.panes.timeline.scale import Scale, build_scale
 
-FIRST = 2_000  # items of the first page
-LATER = (2_000, 20_000, 1_000_000)  # items of the pages after it
-IN_THREAD = 3_000  # items from which blocks and axis are made beside the loop
+PAGE = 2_000  # items that are asked for at once
+MOST = 8_000  # items that are kept
+NEAR = 64  # numbers between two items that follow each other, at most
+IN_THREAD = 300  # items from which blocks and axis are made beside the loop
 
 
 Guess = Callable[[Sequence[Block]], list[int]]
@@ -39,68 +40,114 @@ class Reading:
         self.session_id = session_id
         self.items: list[TranscriptItem] = []
         self.whole = False  # nothing lies before the first item
-        self._page = 0
+        self.ended = True  # nothing lies behind the last one
 
-    async def begin(self) -> None:
-        """Load the newest page."""
-        self._take_newest(await self._ask.transcript(self.session_id, limit=FIRST), FIRST)
+    async def _page(self, limit: int = PAGE, **where: Any) -> list[TranscriptItem]:
+        return await self._ask.transcript(self.session_id, limit=limit, **where)
 
-    async def again(self) -> None:
-        """Look again at what is loaded, and at what came since."""
-        limit = max(len(self.items) + 200, FIRST)
-        limit = limit if limit <= 20_000 else FIRST
-        self._take_newest(await self._ask.transcript(self.session_id, limit=limit), limit)
+    # ------------------------------------------------------------------ where to look
 
-    def _take_newest(self, page: list[TranscriptItem], limit: int) -> None:
-        if len(page) < limit:
-            self.items, self.whole = list(page), True
-            return
-        first = page[0].seq
-        keep = [item for item in self.items if item.seq < first]
-        joined = bool(keep) and keep[-1].seq >= first - 64
-        self.items = [*keep, *page] if joined else list(page)
-        self.whole = self.whole and joined
+    async def newest(self) -> None:
+        """Look at the end of the session."""
+        page = await self._page()
+        self.items, self.whole, self.ended = list(page), len(page) < PAGE, True
+
+    async def oldest(self) -> None:
+        """Look at the beginning of the session."""
+        fresh, self.ended = await self._behind(0)
+        self.items, self.whole = fresh, True
+
+    async def at(self, entry_id: str) -> int:
+        """Look where that entry is; its place among the items, -1 when it is nowhere."""
+        found = place_of_entry(self.items, entry_id)
+        if found < 0 and not (self.whole and self.ended):
+            page = await self._page(around=entry_id)
+            found = place_of_entry(page, entry_id)
+            if found >= 0:
+                before, last = await asyncio.gather(
+                    self._page(1, before=page[0].seq), self._page(1)
+                )
+                self.items, self.whole = list(page), not before
+                self.ended = last[-1].seq <= page[-1].seq
+        return found
+
+    # ------------------------------------------------------------------ going on
 
     async def older(self) -> bool:
         """Load a page before the first item; whether any came."""
         if self.whole or not self.items:
             return False
-        limit = LATER[min(self._page, len(LATER) - 1)]
-        self._page += 1
         first = self.items[0].seq
-        page = await self._ask.transcript(self.session_id, before=first, limit=limit)
-        self.whole = len(page) < limit
+        page = await self._page(before=first)
         if not self.items or self.items[0].seq != first:
             return False
-        self.items = [*page, *self.items]
+        self.whole = len(page) < PAGE
+        items = [*page, *self.items]
+        self.ended = self.ended and len(items) <= MOST
+        self.items = items[:MOST]
         return bool(page)
 
-    async def until(self, entry_id: str) -> int:
-        """Load back until the item of that entry is there; its place, -1 when it is nowhere."""
-        at = place_of_entry(self.items, entry_id)
-        while at < 0 and not self.whole:
-            before = len(self.items)
-            await self.older()
-            come = self.items[: len(self.items) - before]
-            at = await asyncio.to_thread(place_of_entry, come, entry_id)
-            if len(self.items) == before and not self.whole:
-                break
-        return at
+    async def newer(self) -> bool:
+        """Load a page behind the last item; whether any came."""
+        if self.ended or not self.items:
+            return False
+        last = self.items[-1].seq
+        page, ended = await self._behind(last)
+        if not self.items or self.items[-1].seq != last:
+            return False
+        self.ended = ended
+        items = [*self.items, *page]
+        self.whole = self.whole and len(items) <= MOST
+        self.items = items[-MOST:]
+        return bool(page)
 
-    def put(self, item: TranscriptItem) -> None:
-        """An item as it stands now, from a running turn; a known id is replaced."""
-        for n in range(len(self.items) - 1, max(len(self.items) - 200, -1), -1):
-            if self.items[n].id == item.id:
-                self.items = [*self.items[:n], item, *self.items[n + 1 :]]
-                return
-        self.items = [*self.items, item]
+    async def _behind(self, seq: int) -> tuple[list[TranscriptItem], bool]:
+        """A page of what follows a number, and whether the session ends with it.
+
+        A number has one item or none, so that the next `reach` of them hold no more than that.
+        """
+        last = await self._page(1)
+        end, reach = last[-1].seq if last else 0, PAGE
+        while True:
+            page = await self._page(reach, before=seq + reach + 1)
+            fresh = [item for item in page if item.seq > seq]
+            if fresh or seq + reach >= end:
+                return fresh, seq + reach >= end
+            reach *= 4
+
+    async def again(self) -> None:
+        """Look again at what is loaded; at the end also at what came since.
+
+        Of much only the newest page is asked for: what stands before it does not change any more.
+        """
+        while True:
+            known = self.items
+            where = {} if self.ended else {"before": known[-1].seq + 1}
+            page = await self._page(PAGE if self.ended else len(known), **where)
+            if known is self.items:
+                break
+        if not self.ended:
+            self.items = list(page)
+            return
+        if len(page) < PAGE:
+            self.items, self.whole = list(page), True
+            return
+        kept = [item for item in known if item.seq < page[0].seq]
+        joined = bool(kept) and kept[-1].seq >= page[0].seq - NEAR
+        items = [*kept, *page] if joined else list(page)
+        self.whole = self.whole and joined and len(items) <= MOST
+        self.items = items[-MOST:]
+
+    # ------------------------------------------------------------------ what is shown of it
 
     async def made(self, mode: Mode, opened: frozenset[str], by_order: bool, guess: Guess) -> Made:
         """The items, their blocks and their scale; beside the loop when there are many."""
         items = self.items
 
         def work() -> Made:
-            blocks = build(items, mode=mode, opened=opened, older=not self.whole)
+            blocks = build(
+                items, mode=mode, opened=opened, older=not self.whole, newer=not self.ended
+            )
             return Made(items, blocks, build_scale(items, by_order=by_order), guess(blocks))
 
         return work() if len(items) < IN_THREAD else await asyncio.to_thread(work)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter
 from PySide6.QtWidgets import QWidget
 
 from app.gui.look.theme import theme, token
@@ -17,16 +17,23 @@ from app.gui.widgets.uneven import Hot, UnevenRows
 WIDEST = 880  # px of the column
 SIDE_FROM = 640  # px of column from which a summary stands beside its messages
 HALF = 0.5  # share of the column that compacted messages keep
+MODIFIERS = Qt.KeyboardModifier
 Marks = dict[int, list[tuple[int, int, QColor]]]
 
 
 class Sheet(UnevenRows):
-    """Blocks of a transcript. `toggle` opens and folds their bodies."""
+    """Blocks of a transcript. `toggle` opens and folds their bodies.
+
+    `end_wanted(-1 or 1)` when Home or End ask for more than there is here (`goes_on`).
+    """
+
+    end_wanted = Signal(int)
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         self.ink = Inker()
         self.opened: set[str] = set()  # rows that stand other than they would by themselves
         self.model_view = False
+        self.goes_on: tuple[bool, bool] = (False, False)  # more lies before, behind the rows
         self.is_outside: Callable[[Block], bool] = lambda block: False
         self.marks_of: Callable[[Block, Laid], Marks] | None = None
         self.overlay: Callable[[QPainter], None] | None = None
@@ -64,6 +71,14 @@ class Sheet(UnevenRows):
         while group and end < len(self.rows) and self.rows[end].group == group:
             end += 1
         self.remeasure(range(at, end))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        plain = event.modifiers() in (MODIFIERS.NoModifier, MODIFIERS.KeypadModifier)
+        by = {Qt.Key.Key_Home: -1, Qt.Key.Key_End: 1}.get(Qt.Key(event.key()), 0)
+        if plain and by and self.goes_on[by > 0]:
+            self.end_wanted.emit(by)
+            return
+        super().keyPressEvent(event)
 
     # ------------------------------------------------------------------ rows
 

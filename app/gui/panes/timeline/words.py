@@ -76,6 +76,9 @@ def words(block: Block, today: date) -> Shown:
     if block.form == "older":
         text = tr("Show earlier entries")
         return Shown(link=text, act="older", spoken=text)
+    if block.form == "newer":
+        text = tr("Show later entries")
+        return Shown(link=text, act="newer", spoken=text)
     if block.form == "more":
         text = plural(block.count, "Show {n} more message", "Show {n} more messages")
         return Shown(link=text, act="fold", spoken=text)
