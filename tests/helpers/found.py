@@ -110,8 +110,7 @@ class Ask:
         section = DailySection(1, "flush", 8, DAY, lines, "h", session_id="s-1", first_entry="e1")
         return DayLog(path, date(2026, 11, 28), (section,))
 
-    async def transcript(self, session_id, *, before=None, limit=0):
-        self.page = (before, limit)
+    async def transcript(self, session_id, *, around="", limit=0):
         return [
             TranscriptItem("e6", 6, "assistant", DAY, "The upload runs."),
             TranscriptItem("e7", 7, "user", DAY, "upload failed at night"),

@@ -208,7 +208,7 @@ def _became(line: Any) -> list[Way]:
 
 async def _session(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -> Place:
     items: list[TranscriptItem] = await ask.transcript(
-        hit.session_id, before=hit.line + ITEMS + 1, limit=2 * ITEMS + 1
+        hit.session_id, around=hit.entry_id, limit=2 * ITEMS + 1
     )
     items = [item for item in items if item.text.strip() or item.kind == "tool"]
     at = _at(items, hit)
@@ -229,8 +229,9 @@ async def _session(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime)
 
 
 def _at(items: list[TranscriptItem], hit: Hit) -> int:
+    """The item that a hit's entry became: itself, or the call whose result it is."""
     for i, item in enumerate(items):
-        if item.id == hit.entry_id:
+        if hit.entry_id in (item.id, item.detail.get("result_id")):
             return i
     before = [i for i, item in enumerate(items) if item.seq <= hit.line]
     return before[-1] if before else -1
