@@ -505,6 +505,7 @@ class HitPlace(Struct, frozen=True, gc=False):
     when: datetime | None = None
     session_id: str = ""
     entry_id: str = ""
+    role: str = ""
 
 
 class Hit(Struct, frozen=True, gc=False):

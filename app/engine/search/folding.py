@@ -36,7 +36,7 @@ class Folding:
         elif len(self.hits[at].places) < MOST_PLACES:
             first = self.hits[at]
             place = HitPlace(
-                hit.layer, hit.path, hit.line, hit.when, hit.session_id, hit.entry_id
+                hit.layer, hit.path, hit.line, hit.when, hit.session_id, hit.entry_id, hit.role
             )  # fmt: skip
             self.hits[at] = replace(first, places=(*first.places, place))
 
