@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QInputMethodEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QInputMethodEvent, QPalette
+from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.gui.look.theme import theme, token
+from app.gui.widgets.rows import RowList
 from tests.helpers.memory_place import changes, front, memory, result, reviewing, run, settle, shown
 
 
@@ -268,3 +270,20 @@ def test_narrow_window_turns_between_changes_and_result(
             assert not pane.scrubber.isVisible()
 
     qloop.run_until_complete(main())
+
+
+def test_a_list_that_lost_its_ground_while_hidden_is_dressed_when_shown(qtbot: QtBot) -> None:
+    stack = QStackedWidget()
+    qtbot.addWidget(stack)
+    stack.addWidget(QWidget())
+    hidden = RowList("Hidden")
+    stack.addWidget(hidden)
+    stack.show()
+    first = QPalette(hidden.palette())
+    theme().choose("dark")
+    for part in (hidden, hidden.viewport()):  # as a style sheet does that is set anew
+        part.setPalette(first)
+    stack.setCurrentWidget(hidden)
+    QApplication.processEvents()
+    ground = hidden.viewport().palette().base().color()
+    assert ground.name() == token("canvas").name()

@@ -19,7 +19,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPalette
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPalette, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from app.gui.look.theme import theme, token
@@ -298,6 +298,13 @@ class RowList(QTableView):
         self.viewport().setPalette(palette)
         self._size_heads()
         self.viewport().update()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Dress again what lost its ground while it was hidden: a style sheet that is set anew
+        gives such a list the palette of its first hour back, some events later."""
+        super().showEvent(event)
+        if self.viewport().palette().color(QPalette.ColorRole.Base) != token(self._ground):
+            self._dress()
 
     def _on_current(self, now: Index, before: Index) -> None:
         row = self.rows_model.row(now.row())
