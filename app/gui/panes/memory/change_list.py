@@ -174,8 +174,7 @@ class ChangeList(TallList):
     def _foot(row: ChangeRow) -> int:
         if row.editing or row.will:
             return 38
-        has_foot = row.source or (row.focused and row.decidable)
-        return max(FOOT, line_step("small") + 6) if has_foot else 4
+        return max(FOOT, line_step("small") + 6) if row.source else 4
 
     def sizeHintForColumn(self, column: int) -> int:
         return self.viewport().width()
