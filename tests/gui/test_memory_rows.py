@@ -10,7 +10,7 @@ from app.engine.records import Change, Decision
 from app.gui.panes.memory.change_rows import ChangeRow, change_rows
 from app.gui.panes.memory.deciding import Deciding, group_of
 from app.gui.panes.memory.lines import shown
-from app.gui.panes.memory.pieces import inline, pairs
+from app.gui.panes.memory.pieces import inline, pairs, pieces_of
 from app.gui.panes.memory.result import result_rows
 
 BASE = """# Memory
@@ -145,3 +145,11 @@ def test_lines_are_shown_as_text_whatever_they_hold() -> None:
     assert shown("- <img src=x>").text == "<img src=x>"
     assert shown("- \u202egnirts").text == "gnirts"
     assert shown("   ").blank
+
+
+def test_side_by_side_each_line_of_a_merge_has_its_sign() -> None:
+    merged = next(c for c in changes(BASE, CANDIDATE) if c.kind == "merged")
+    pieces = pieces_of(merged, None, side=True, text=None)
+    assert [(p.column, p.sign, p.text[:7]) for p in pieces] == [
+        (1, "−", "Prefers"), (2, "+", "Prefers"), (1, "−", "Wants t"), (2, "", ""),
+    ]  # fmt: skip

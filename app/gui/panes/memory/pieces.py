@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from app.engine.records import Change, Span
 from app.gui.look.text import tr
@@ -67,12 +68,27 @@ def pieces_of(change: Change, marks: Marks | None, *, side: bool, text: str | No
         shown, runs = inline(old, new, marks)
         return [Piece("~", cut(shown), "", runs)]
     if side and change.before and after and kind != "moved":
-        left = Piece("−", cut(old), "lost_bg" if kind != "reworded" else "", _runs(marks, 0), 1)
-        right = Piece("+", cut(new), "added_bg" if kind != "reworded" else "", _runs(marks, 1), 2)
-        return [left, right]
+        if kind == "reworded" and marks is not None:
+            left = Piece("−", cut(old), "", _runs(marks, 0), 1)
+            return [left, Piece("+", cut(new), "", _runs(marks, 1), 2)]
+        return _columns(change.before, after)
     if kind == "moved":
         return [Piece("↕", cut(plain(line))) for line in after]
     return _whole(change.before, after)
+
+
+def _columns(before: Sequence[str], after: Sequence[str]) -> list[Piece]:
+    """What goes at the left, what comes at the right, each line with its own sign."""
+    pieces: list[Piece] = []
+    for gone, come in zip_longest(before, after):
+        for sign, line, ground, column in (
+            ("−", gone, "lost_bg", 1), ("+", come, "added_bg", 2),
+        ):  # fmt: skip
+            piece = Piece("", "", column=column)
+            if line is not None:
+                piece = Piece(sign, cut(plain(line)), ground, column=column)
+            pieces.append(piece)
+    return pieces
 
 
 def _whole(before: Sequence[str], after: Sequence[str]) -> list[Piece]:
