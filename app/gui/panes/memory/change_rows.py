@@ -118,12 +118,14 @@ def effect_of(change: Change, decision: Decision | None) -> str:
     return plural(many, "Rejected: the line stays", "Rejected: {n} lines stay")
 
 
-def source_words(change: Change, known: bool = True) -> str:
+def source_words(change: Change) -> str:
     """Where a change comes from, as words beside it."""
     if change.sources:
         places = [source_name(s.path, s.line) for s in change.sources[:3]]
         return "; ".join(dict.fromkeys(places))
-    if change.kind in ("added",):
+    if change.group:
+        return tr("One line of what was merged or split")
+    if change.kind == "added":
         return tr("No source in the logs")
     if change.kind == "dropped":
         return tr("No source in the days that were read")
@@ -222,7 +224,7 @@ def change_row(
     lines = " / ".join(plain(line)[:300] for line in (change.after or change.before))
     told = f"{', '.join(said)}: {spoken(change) if change.conflict else lines}"
     state = effect or (tr("Not decided") if decidable else "")
-    missing = decidable and not change.sources and change.kind == "added"
+    missing = decidable and not (change.sources or change.group) and change.kind == "added"
     return ChangeRow(
         f"c{change.n}", word, spoken=f"{told}. {state}." if state else told, n=change.n,
         word=word, ink="warn" if change.conflict else INKS.get(change.kind, "text"),
