@@ -21,9 +21,10 @@ DONE, DID_NOT_HAPPEN, USAGE, NO_WORKSPACE, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 
 # name -> the module that holds it; modules are imported when their command is asked for.
 COMMANDS: dict[str, str] = {
     **dict.fromkeys(("init", "chat", "sessions", "show", "context", "compact", "flush"), "talk"),
-    **dict.fromkeys(("consolidate", "proposals", "review", "history"), "curate"),
-    **dict.fromkeys(("diff", "restore", "why"), "curate"),
-    **dict.fromkeys(("search", "index", "evicted", "maintain", "doctor"), "keep"),
+    **dict.fromkeys(("consolidate", "proposals", "review"), "curate"),
+    **dict.fromkeys(("history", "diff", "restore", "why"), "versions"),
+    **dict.fromkeys(("search", "index", "doctor"), "keep"),
+    **dict.fromkeys(("evicted", "maintain"), "tidy"),
     **dict.fromkeys(("export", "models"), "keep"),
     "import": "bring",
     "tour": "showing",

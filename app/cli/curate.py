@@ -1,19 +1,21 @@
-"""Commands about long-term memory: consolidate, proposals, review, history, diff, restore, why."""
+"""Commands about what MEMORY.md is to become: consolidate, proposals, review."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, Command, Printer
+from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, USAGE, Command, Printer
 from app.cli.opened import opened, wait_for_job
 from app.engine.errors import ConfigError
-from app.engine.records import Change, Decision, Proposal, Version
+from app.engine.records import Applied, Change, Decision, Proposal
 
-SIGNS = {"added": "+", "dropped": "−", "reworded": "~", "moved": "↕"}
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
 
 
 def change_row(change: Change) -> dict[str, Any]:
@@ -36,6 +38,7 @@ def proposal_row(proposal: Proposal, applied: object = None) -> dict[str, Any]:
         "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in proposal.checks],
         "changes": [change_row(c) for c in proposal.changes],
         "applied": applied,
+        "again_of": proposal.info.again_of,
     }
 
 
@@ -60,34 +63,85 @@ def show_changes(changes: Iterable[Change], out: Printer) -> None:
 
 
 async def consolidate(options: argparse.Namespace, out: Printer) -> int:
+    if (options.again is None) != (options.again_model is None):
+        out.remark("--again and --model go together: a proposal, and who makes it once more.")
+        return USAGE
     async with opened(options) as engine:
-        job = await wait_for_job(engine, await engine.do.consolidate())
+        if options.again is None:
+            job_id = await engine.do.consolidate()
+        else:
+            job_id = await engine.do.consolidate_again(options.again, options.again_model)
+        job = await wait_for_job(engine, job_id)
         if job.state != "done" or not job.target:
             said, fine = job.reason or job.result, job.state in ("done", "skipped")
-            (out.text if fine else out.remark)(said)
-            out.data({"proposal": None, "state": job.state, "reason": said})
+            (out.text if fine else out.remark)(f"{said} {job.remedy}".strip())
+            out.data({"proposal": None, "state": job.state, "reason": said,
+                      "checks": [], "changes": [], "applied": None})  # fmt: skip
             return DONE if fine else MODEL_FAILED
         proposal = await engine.ask.proposal(job.target)
-        applied = None
-        if options.apply and all(check.ok for check in proposal.checks):
-            everything = [Decision(change.n, "accept") for change in proposal.changes]
-            applied = msgspec.to_builtins(await engine.do.apply(proposal.info.id, everything))
-            proposal = await engine.ask.proposal(proposal.info.id)
+        applied = await _applied(engine, proposal, options.apply)
+        if applied is not None:
+            proposal = await engine.ask.proposal(job.target)
         show_proposal(proposal, out)
-        out.data(proposal_row(proposal, applied))
+        row = proposal_row(proposal, applied)
+        if options.again is not None:
+            compared = await engine.ask.compare_proposals(options.again, job.target)
+            out.text(f"From {options.again} to {job.target}:" if compared else "Both say the same.")
+            show_changes(compared, out)
+            row["compared"] = [change_row(change) for change in compared]
+        out.data(row)
         return DID_NOT_HAPPEN if options.apply and applied is None else DONE
+
+
+async def _applied(engine: Engine, proposal: Proposal, wanted: bool) -> object:
+    """What was written of a new proposal: by policy, or as `wanted` when every check passes."""
+    if proposal.info.state == "applied":
+        newest = (await engine.ask.versions(1))[0]
+        return msgspec.to_builtins(
+            Applied(newest.number, proposal.info.id, "applied", newest.added, newest.dropped)
+        )
+    if not wanted or not all(check.ok for check in proposal.checks):
+        return None
+    everything = [Decision(change.n, "accept") for change in proposal.changes]
+    return msgspec.to_builtins(await engine.do.apply(proposal.info.id, everything))
 
 
 async def proposals(options: argparse.Namespace, out: Printer) -> int:
     async with opened(options) as engine:
+        if options.statistics:
+            return await _statistics(engine, out)
         known = await engine.ask.proposals()
         for one in known:
-            when = one.when.astimezone().strftime("%Y-%m-%d %H:%M")
-            out.text(f"{one.id}  {one.state:<14} {when}  {one.changes} changes")
+            counts = [f"{one.changes} changes"]
+            counts += [f"{one.dropped} lost"] * bool(one.dropped)
+            counts += [f"{one.failed_checks} checks failed"] * bool(one.failed_checks)
+            counts += [f"again of {one.again_of}"] * bool(one.again_of)
+            out.text(f"{one.id}  {one.state:<14} {moment(one.when)}  {', '.join(counts)}")
         if not known:
             out.text("No proposals yet.")
         out.data([msgspec.to_builtins(one) for one in known])
         return DONE
+
+
+async def _statistics(engine: Engine, out: Printer) -> int:
+    rows = await engine.ask.acceptance()
+    for row in rows:
+        decided = row.accepted + row.rejected
+        share = f"{row.accepted / decided:.0%}" if decided else "–"
+        who = f"{row.model or row.curator}, prompt {row.prompt_hash or 'none'}"
+        out.text(
+            f"{share:>5} accepted  {row.accepted} yes ({row.edited} in other words), "
+            f"{row.rejected} no, {row.proposals} proposals  {who}"
+        )
+    if not rows:
+        out.text("No proposals yet.")
+    out.data([msgspec.to_builtins(row) for row in rows])
+    return DONE
+
+
+def moment(when: datetime) -> str:
+    """A time as people read it here."""
+    return when.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def numbers(text: str | None, all_of: Iterable[int]) -> set[int]:
@@ -145,61 +199,6 @@ async def review(options: argparse.Namespace, out: Printer) -> int:
         return DONE
 
 
-def version_row(version: Version) -> dict[str, Any]:
-    return {
-        "version": version.number, "when": version.when, "cause": version.cause,
-        "run": version.run, "model": version.model, "added": version.added,
-        "dropped": version.dropped,
-    }  # fmt: skip
-
-
-async def history(options: argparse.Namespace, out: Printer) -> int:
-    async with opened(options) as engine:
-        known = await engine.ask.versions(limit=100_000)
-        for one in known:
-            when = one.when.astimezone().strftime("%Y-%m-%d %H:%M")
-            out.text(f"{one.number:>5}  {when}  {one.cause:<14} +{one.added} −{one.dropped}")
-        if not known:
-            out.text("MEMORY.md has no versions yet.")
-        out.data([version_row(one) for one in known])
-        return DONE
-
-
-async def diff(options: argparse.Namespace, out: Printer) -> int:
-    async with opened(options) as engine:
-        changes = await engine.ask.compare(options.a, options.b)
-        show_changes(changes, out)
-        if not changes:
-            out.text("No difference.")
-        out.data([change_row(change) for change in changes])
-        return DONE
-
-
-async def restore(options: argparse.Namespace, out: Printer) -> int:
-    async with opened(options) as engine:
-        applied = await engine.do.restore_version(options.version)
-        out.text(f"Version {options.version} is back, as version {applied.version}.")
-        out.data({"version": applied.version})
-        return DONE
-
-
-async def why(options: argparse.Namespace, out: Printer) -> int:
-    async with opened(options) as engine:
-        found = await engine.ask.why(options.line)
-        out.text(found.text)
-        if found.since:
-            when = found.since.when.astimezone().strftime("%Y-%m-%d")
-            out.text(f"  since {when}, version {found.since.number}, {found.since.cause}")
-        for source in found.sources:
-            out.text(f"  {source.path}#{source.line}: {source.text}")
-            if source.session_id:
-                out.text(f"    session {source.session_id}, entry {source.entry_id}")
-        if found.broken:
-            out.text(f"  {found.broken}")
-        out.data(msgspec.to_builtins(found))
-        return DONE if found.text or found.since else DID_NOT_HAPPEN
-
-
 def _review(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("proposal", metavar="PROPOSAL", help="the proposal's id")
     parser.add_argument("--accept", metavar="all|N,N", help="changes to accept")
@@ -214,9 +213,15 @@ def _review(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _diff(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", metavar="A", nargs="?", type=int, help="a version (the last)")
-    parser.add_argument("b", metavar="B", nargs="?", type=int, help="another (the file now)")
+def _consolidate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--apply", action="store_true", help="apply if every check passes")
+    parser.add_argument(
+        "--again", metavar="PROPOSAL", help="the run behind a proposal once more; needs --model"
+    )
+    parser.add_argument(
+        "--model", dest="again_model", metavar="NAME",
+        help="the model for --again: SERVER:MODEL, a server's name, or extractive",
+    )  # fmt: skip
 
 
 ROWS = [
@@ -224,24 +229,15 @@ ROWS = [
         "consolidate",
         "Propose what long-term memory should become.",
         consolidate,
+        _consolidate,
+    ),
+    Command(
+        "proposals",
+        "List proposals, waiting and past.",
+        proposals,
         lambda p: p.add_argument(
-            "--apply", action="store_true", help="apply if every check passes"
+            "--statistics", action="store_true", help="what was accepted, per model and prompt"
         ),
     ),
-    Command("proposals", "List proposals, waiting and past.", proposals),
     Command("review", "Decide a proposal change by change and apply it.", review, _review),
-    Command("history", "List the versions of MEMORY.md.", history),
-    Command("diff", "Compare two versions, or the last and the file now.", diff, _diff),
-    Command(
-        "restore",
-        "Write an earlier version back, as a new one.",
-        restore,
-        lambda p: p.add_argument("version", type=int, metavar="VERSION", help="its number"),
-    ),
-    Command(
-        "why",
-        "Where a line of MEMORY.md came from.",
-        why,
-        lambda p: p.add_argument("line", type=int, metavar="LINE", help="its number in the file"),
-    ),
 ]

@@ -1,4 +1,4 @@
-"""Commands about the rest: search, index, evicted, maintain, doctor, export, models."""
+"""Commands about the rest: search, index, doctor, export, models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, USAGE, Command, Printer
 from app.cli.opened import opened, wait_for_job
 from app.cli.talk import readable
-from app.engine.records import LAYERS, EvictedInfo, Hit, Layer, Query, SearchMode
+from app.engine.records import LAYERS, Hit, Layer, Query, SearchMode
 
 
 def hit_row(hit: Hit) -> dict[str, Any]:
@@ -50,41 +50,6 @@ async def index(options: argparse.Namespace, out: Printer) -> int:
         out.text(job.result or job.reason)
         seconds = (job.ended - job.started).total_seconds() if job.ended and job.started else 0.0
         out.data({"state": job.state, "files": job.done, "seconds": seconds, "result": job.result})
-        return DONE if job.state == "done" else DID_NOT_HAPPEN
-
-
-def evicted_row(one: EvictedInfo) -> dict[str, Any]:
-    return {
-        "path": one.path, "tool": one.tool, "session": one.session_id,
-        "bytes": one.bytes, "state": one.state,
-    }  # fmt: skip
-
-
-async def evicted(options: argparse.Namespace, out: Printer) -> int:
-    async with opened(options) as engine:
-        known = await engine.ask.evicted()
-        if options.orphans:
-            known = [one for one in known if one.state == "orphan"]
-        for one in known:
-            out.text(f"{one.bytes:>12}  {one.state:<8} {one.tool:<16} {one.path}")
-        if not known:
-            out.text("Nothing was put aside.")
-        out.data([evicted_row(one) for one in known])
-        return DONE
-
-
-async def maintain(options: argparse.Namespace, out: Printer) -> int:
-    async with opened(options) as engine:
-        if options.dry_run:
-            rows = await engine.ask.retention_preview()
-            for row in rows:
-                out.text(f"{row.rule}: {row.path}, {row.age} days old")
-            out.text("Nothing would move." if not rows else f"{len(rows)} would move.")
-            out.data([msgspec.to_builtins(row) for row in rows])
-            return DONE
-        job = await wait_for_job(engine, await engine.do.maintain())
-        out.text(job.result or job.reason)
-        out.data({"state": job.state, "result": job.result, "reason": job.reason})
         return DONE if job.state == "done" else DID_NOT_HAPPEN
 
 
@@ -180,18 +145,6 @@ ROWS = [
         "Bring the search index up to date.",
         index,
         lambda p: p.add_argument("--rebuild", action="store_true", help="make it anew"),
-    ),
-    Command(
-        "evicted",
-        "List tool results that were put aside.",
-        evicted,
-        lambda p: p.add_argument("--orphans", action="store_true", help="only those nobody names"),
-    ),
-    Command(
-        "maintain",
-        "Archive, consolidate, prune, re-index.",
-        maintain,
-        lambda p: p.add_argument("--dry-run", action="store_true", help="say what would move"),
     ),
     Command("doctor", "Check files, index, history and model.", doctor),
     Command("export", "Write conversations out.", export, _export),
