@@ -9,11 +9,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.panes.memory.lines_view import LineRow
 from app.gui.widgets.action import overlapping
+from app.gui.widgets.notices import UndoBar
 from app.gui.widgets.pane import Target
 from tests.helpers.memory_place import memory, reviewing, run, settle, shown
 
@@ -54,6 +55,21 @@ def test_the_chain_is_that_of_the_chosen_line(
             assert pane.file.why.title.text() == "Line 6"
 
     qloop.run_until_complete(main())
+
+
+def test_a_bar_that_takes_the_place_of_another_shows_its_words(qtbot: QtBot) -> None:
+    over = QWidget()
+    qtbot.addWidget(over)
+    over.resize(900, 400)
+    over.show()
+    bar = UndoBar(over)
+    bar.show_act("Short")
+    QApplication.processEvents()
+    short = bar.width()
+    bar.show_act("What was written now, in many more words than before")
+    assert bar.width() > short + 100
+    QApplication.processEvents()
+    assert bar.width() > short + 100
 
 
 def test_the_bar_after_an_act_covers_no_line_and_no_handle(
