@@ -12,8 +12,10 @@ import difflib
 import itertools
 import json
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from app.engine.errors import StorageError, UserError
@@ -41,7 +43,8 @@ class History:
         self._new = self._path.with_name("history-new.git")
         self._old = self._path.with_name("history-old.git")
         self._sync = sync
-        self._places: tuple[Any, Mapping[int, Any]] = (None, {})
+        self._places: tuple[Any, Mapping[int, tuple[Any, Any]]] = (None, {})
+        self._here = threading.local()  # libgit2's repositories are not for sharing
 
     # ------------------------------------------------------------------ writing
 
@@ -124,6 +127,7 @@ class History:
     ) -> Any:
         import pygit2
 
+        pygit2.settings.enable_fsync_gitdir(self._sync)
         tree = repo.TreeBuilder()
         blob = pygit2.enums.FileMode.BLOB
         record = json.dumps(provenance, ensure_ascii=False, indent=1, sort_keys=True)
@@ -164,8 +168,8 @@ class History:
 
     def text(self, number: int) -> str:
         """The whole text of one version, lines ending at U+000A. Raises `VersionNotFound`."""
-        repo, commit = self._commit(number)
-        return self._text(repo, commit)
+        repo = self._open(create=False)
+        return repo.read(self._place(repo, number)[1])[1].decode()
 
     def latest_text(self) -> str | None:
         """The newest version's text; None when there is no version yet."""
@@ -216,18 +220,24 @@ class History:
     # ------------------------------------------------------------------ the repository
 
     def _open(self, *, create: bool) -> Any:
-        """A repository object for this call; libgit2's are not for sharing between threads."""
-        pygit2 = _pygit2(self._sync)
+        """This thread's repository, opened once; anew when another took its place."""
         self._finish_swap()
         try:
-            if self._path.exists():
-                return pygit2.Repository(str(self._path))
+            found = self._path.stat()
+        except FileNotFoundError:
             if not create:
                 return None
             make_folder(self._path.parent)
             return _init(str(self._path))
-        except pygit2.GitError as error:
-            raise StorageError("The history of MEMORY.md cannot be read.", _REMEDY) from error
+        known = getattr(self._here, "repo", None)
+        if known is None or known[0] != (found.st_dev, found.st_ino):
+            pygit2 = _pygit2()
+            try:
+                repo = pygit2.Repository(str(self._path))
+            except pygit2.GitError as error:
+                raise StorageError("The history of MEMORY.md cannot be read.", _REMEDY) from error
+            known = self._here.repo = (found.st_dev, found.st_ino), repo
+        return known[1]
 
     def _finish_swap(self) -> None:
         """After `_path` was renamed to `_old`: put the new one in its place, delete the old."""
@@ -253,27 +263,31 @@ class History:
 
     def _commit(self, number: int) -> tuple[Any, Any]:
         repo = self._open(create=False)
-        oid = self._places_of(repo).get(number)
-        if oid is None:
-            raise VersionNotFound(f"MEMORY.md has no version {number}.")
-        return repo, repo[oid]
+        return repo, repo[self._place(repo, number)[0]]
 
-    def _places_of(self, repo: Any) -> Mapping[int, Any]:
-        """Number -> commit. Only what was added since the last look is walked."""
-        tip = self._tip(repo) if repo is not None else None
-        if tip is None:
+    def _place(self, repo: Any, number: int) -> tuple[Any, Any]:
+        """Commit and blob of a version. Raises `VersionNotFound`."""
+        place = self._places_of(repo).get(number)
+        if place is None:
+            raise VersionNotFound(f"MEMORY.md has no version {number}.")
+        return place
+
+    def _places_of(self, repo: Any) -> Mapping[int, tuple[Any, Any]]:
+        """Number -> commit and blob. Only what was added since the last look is walked."""
+        reference = repo.references.get(_REF) if repo is not None else None
+        if reference is None:
             return {}
         known_tip, known = self._places
-        if tip.id != known_tip:
-            new: dict[int, Any] = {}
+        if reference.target != known_tip:
+            new: dict[int, tuple[Any, Any]] = {}
             for commit in self._walk(repo):
                 if commit.id == known_tip:
                     break
-                new[self._number(commit)] = commit.id
+                new[self._number(commit)] = commit.id, commit.tree[_FILE].id
             else:
                 known = {}  # a history written anew shares nothing with the one before
             known = {**known, **new}
-            self._places = (tip.id, known)  # one assignment: threads see the old or the new
+            self._places = (reference.target, known)  # threads see the old or the new
         return known
 
     def _number(self, commit: Any) -> int:
@@ -288,20 +302,19 @@ class History:
         return json.loads(repo[commit.tree[_PROVENANCE].id].data)
 
 
-def _pygit2(sync: bool) -> Any:
+@cache
+def _pygit2() -> Any:
     """pygit2, told to trust this path and to leave a person's git settings alone."""
     import pygit2
 
     pygit2.settings.owner_validation = False
-    pygit2.settings.enable_fsync_gitdir(sync)
     for level in ("GLOBAL", "XDG", "SYSTEM", "PROGRAMDATA"):
         pygit2.settings.search_path[getattr(pygit2.enums.ConfigLevel, level)] = ""
     return pygit2
 
 
 def _init(path: str) -> Any:
-    import pygit2
-
+    pygit2 = _pygit2()
     return pygit2.init_repository(path, bare=True, mode=0o700, initial_head="main")
 
 
