@@ -186,7 +186,7 @@ class UndoBar(QWidget):
         self, text: str, acts: tuple[Act, ...] = (), *, tone: str = "ok", bar_seconds: float = 8.0
     ) -> None:
         """Show what was done, in place of what stood here."""
-        self.hide()  # a bar that shows counts new words only some events later, so it would be empty
+        self.hide()  # a bar on screen counts new words only some events later: it would be empty
         while (item := self._row.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
                 old.hide()
