@@ -111,9 +111,14 @@ def test_versions_compare_restore_and_bring_back(
             await settle(pane)
             assert memory(demo_folder) == old
             assert pane.mode == "file"
+            pane.show_compare(2, 3)
+            await settle(pane)
+            assert pane.scrubber.pair() == (2, 3)  # the handles follow what is compared
             pane.show_compare(3, 4)
             await settle(pane)
             assert pane.mode == "compare"
+            assert pane.scrubber.pair() == (3, 4)
+            assert pane.compare.back.isVisible()
             chosen = pane.compare.chosen()
             assert chosen is not None
             assert chosen.kind == "dropped"

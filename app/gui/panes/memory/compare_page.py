@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.engine.records import Change, ProposalInfo
 from app.gui.look.text import number, plural, preview, tr
@@ -13,6 +13,7 @@ from app.gui.panes.memory.change_list import ChangeList
 from app.gui.panes.memory.change_rows import change_rows
 from app.gui.panes.memory.deciding import Deciding
 from app.gui.panes.memory.pieces import Key, Marks
+from app.gui.widgets.buttons import Button
 from app.gui.widgets.labels import T
 from app.gui.widgets.surfaces import EmptyState
 
@@ -20,7 +21,7 @@ from app.gui.widgets.surfaces import EmptyState
 class ComparePage(QWidget):
     """Reads only. `chosen()` is the change in front."""
 
-    acted = Signal()
+    bring_wanted = Signal()  # the lost lines of the change in front
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,14 +31,21 @@ class ComparePage(QWidget):
         self._deciding = Deciding(())
         self._marks: Mapping[Key, Marks] = {}
         self.said = T("", "small", "text_soft")
-        self.said.setContentsMargins(26, 0, 24, 4)
+        self.back = Button(tr("Bring it back"), "plain", icon="plus", key="+", height=26)
+        self.back.clicked.connect(self.bring_wanted)
+        self._top = QWidget()
+        self._top.setMinimumHeight(30)
+        top = QHBoxLayout(self._top)
+        top.setContentsMargins(26, 0, 24, 4)
+        top.addWidget(self.said, 1)
+        top.addWidget(self.back)
         self.list = ChangeList(tr("Changes between two versions"))
         self.list.focused.connect(self._on_focused)
         self.empty = EmptyState(tr("No difference"), tr("Both hold the same lines."))
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
-        box.addWidget(self.said)
+        box.addWidget(self._top)
         box.addWidget(self.list, 1)
         box.addWidget(self.empty, 1)
 
@@ -71,13 +79,19 @@ class ComparePage(QWidget):
         parts.append(plural(added, "{n} line added", "{n} lines added") if added else "")
         self.said.setText(tr(", ").join(p for p in parts if p))
         self.list.setVisible(bool(changes))
-        self.said.setVisible(bool(changes))
+        self._top.setVisible(bool(changes))
         self.empty.setVisible(not changes)
         self.render()
 
     def render(self) -> None:
         rows = change_rows(self._deciding, self._marks, decidable=False)
         self.list.show_rows(rows, self._deciding.focus)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Lines of a version can be brought back; a proposal is decided in its own review."""
+        change = self.chosen()
+        self.back.setVisible(self.rival is None and change is not None and bool(change.before))
 
     def step(self, by: int) -> None:
         if self._deciding.step(by):
@@ -92,3 +106,4 @@ class ComparePage(QWidget):
     def _on_focused(self, n: int) -> None:
         self._deciding.focus = n
         self.list.viewport().update()
+        self._settle()

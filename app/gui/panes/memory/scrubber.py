@@ -113,6 +113,12 @@ class VersionLine(QWidget):
             self.base = self._all[-2].number if len(self._all) > 1 else 0
             self._settle()
 
+    def show_pair(self, old: int, new: int) -> None:
+        """Both handles on these versions, without telling anybody."""
+        if self._place(old) >= 0 and self._place(new) >= 0:
+            self.base, self.shows = old, new
+            self._settle()
+
     def _set_base(self, wanted: int) -> None:
         if wanted != self.base:
             self.base = wanted
@@ -316,6 +322,10 @@ class Scrubber(QWidget):
 
     def to_newest(self) -> None:
         self.line.to_newest()
+        self._settle()
+
+    def show_pair(self, old: int, new: int) -> None:
+        self.line.show_pair(old, new)
         self._settle()
 
     def _settle(self, *_: object) -> None:

@@ -57,4 +57,5 @@ class Versions:
         changes = await self.desk.engine.ask.compare(old, new)
         marks = await self.marks_of(changes)
         self.compare.show_changes(old, new, changes, marks)
+        self.scrubber.show_pair(old, new)
         self.show_mode("compare")
