@@ -153,3 +153,13 @@ def test_side_by_side_each_line_of_a_merge_has_its_sign() -> None:
     assert [(p.column, p.sign, p.text[:7]) for p in pieces] == [
         (1, "−", "Prefers"), (2, "+", "Prefers"), (1, "−", "Wants t"), (2, "", ""),
     ]  # fmt: skip
+
+
+def test_a_heading_that_goes_is_a_section_lost_and_a_moved_line_says_from_where() -> None:
+    gone = Change(1, "dropped", ("## People",), (), "People")
+    moved = Change(2, "moved", ("- A",), ("- A",), "Tern", came_from="Folk")
+    renamed = Change(3, "section_renamed", ("## Folk",), ("## People",), "People")
+    rows = [r for r in change_rows(Deciding((gone, moved, renamed)), {}) if not r.head]
+    assert [(r.word, r.section) for r in rows if isinstance(r, ChangeRow)] == [
+        ("Section lost", "People"), ("Renamed", ""), ("Moved", "Folk → Tern"),
+    ]  # fmt: skip

@@ -16,7 +16,7 @@ from app.engine.records import Change, Decision
 from app.gui.look.text import locale, number, plural, preview, tr
 from app.gui.panes.memory.conflicts import Choice, Sides, choice_of, spoken
 from app.gui.panes.memory.deciding import Deciding
-from app.gui.panes.memory.lines import plain
+from app.gui.panes.memory.lines import is_heading, plain
 from app.gui.panes.memory.pieces import (
     Key,
     Marks,
@@ -46,6 +46,7 @@ WORDS = {
     "moved": "Moved",
     "section_renamed": "Renamed",
 }
+SECTIONS = {"dropped": "Section lost", "added": "Section added", "moved": "Section moved"}
 INKS = {"dropped": "lost", "added": "added"}
 NO_SIDES = Sides()
 
@@ -78,6 +79,9 @@ def word_of(change: Change) -> str:
         return tr("Merged from {n}", n=number(len(change.before)))
     if change.kind == "split":
         return tr("Split into {n}", n=number(len(change.after)))
+    lines = change.before + change.after
+    if change.kind in SECTIONS and lines and all(is_heading(line) for line in lines):
+        return tr(SECTIONS[change.kind])
     return tr(WORDS[change.kind])
 
 
@@ -146,6 +150,8 @@ def source_name(path: str, line: int) -> str:
 
 def _home(change: Change) -> str:
     """The section of a change; of a moved line "from → to" (look.md 2.3)."""
+    if change.kind == "section_renamed":
+        return ""  # its name is what changed
     there, was = (preview(name, 60, " ").strip() for name in (change.section, change.came_from))
     if change.kind != "moved" or was == there:
         return there

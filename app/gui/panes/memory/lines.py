@@ -70,6 +70,10 @@ def shown(line: str) -> Shown:
     return Shown(text.strip() and text, runs=runs)
 
 
+def is_heading(line: str) -> bool:
+    return _HEADING.match(line) is not None
+
+
 def plain(line: str) -> str:
     """A line without its bullet or heading marks, for sentences and comparisons."""
     line = neutral(line.rstrip("\r").expandtabs(4))
