@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -24,7 +25,7 @@ from app.engine.search.documents import (
     session_of,
 )
 from app.engine.search.query import Filters
-from app.engine.search.rows import ERROR, Cursor, Document
+from app.engine.search.rows import ERROR, Cursor, Document, Marked
 from app.engine.search.scanner import newest_first, scan
 
 MOST = 5_000
@@ -65,12 +66,15 @@ def scan_files(
         if layer is None or not _wants_file(filters, layer, session_of(path)):
             continue
         with suppress(OSError, Encoding), open_for_reading(root / path) as file:
+            evicted = _evicted(file, path, filters)
             for document in documents(file, layer, path, Cursor(), zone):
                 if halt():
                     raise Stopped
                 if time.monotonic() > end or len(found) >= max(limit, MOST):
                     return found, False
                 if not isinstance(document, Document) or not _wants(filters, document):
+                    continue
+                if evicted is not None and document.entry not in evicted:
                     continue
                 places = judge(document.text)
                 if places is not None:
@@ -102,5 +106,17 @@ def _wants(filters: Filters, doc: Document) -> bool:
         or (filters.before and (doc.when is None or doc.when >= filters.before))
         or ("tool" in filters.has and not doc.tool)
         or ("error" in filters.has and not doc.flags & ERROR)
-        or "evicted" in filters.has
     )
+
+
+def _evicted(file: BinaryIO, path: str, filters: Filters) -> frozenset[str] | None:
+    """The entries of a log whose results were put aside; None when nobody asks for that.
+
+    It stands further down in the log, so the log is read once more.
+    """
+    if "evicted" not in filters.has:
+        return None
+    if layer_of(path) != "sessions":
+        return frozenset()
+    told = documents(file, "sessions", path, Cursor())
+    return frozenset(one.entry for one in told if isinstance(one, Marked))

@@ -11,7 +11,7 @@ import time
 
 from app.engine.search.store import Store
 
-COMPARED = 50_000
+COMPARED = 30_000
 """Words of one beginning that are looked at."""
 CLOSE_BEGINNING = 3
 """Letters a word must share at its beginning when nobody is there to choose."""
@@ -25,8 +25,8 @@ def nearest_words(store: Store, words: list[str], *, seconds: float = 0.06) -> t
     end = time.monotonic() + seconds
     found: dict[str, tuple[int, int]] = {}
     for word in words:
-        beginnings = dict.fromkeys((word[:3], word[:2], word[:1], word[1:2]))
-        for beginning in filter(None, beginnings):
+        # The wrong letter may be the first one: at last, all words are looked at while time lasts.
+        for beginning in dict.fromkeys((word[:3], word[:2], word[:1], word[1:2], "")):
             for away, near in _near(store, word, beginning, end):
                 known = found.get(near)
                 if near not in words and (known is None or away < known[0]):

@@ -51,6 +51,7 @@ def _behind_filters(store: Store, parsed: Parsed, always: Filters) -> int:
         return 0
     without = without_expression(parsed)
     for expression in (
+        words_expression(parsed),
         words_expression(parsed, typing=parsed.typing),
         natural_expression(natural_terms(parsed)),
     ):

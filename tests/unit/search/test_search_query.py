@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from app.engine.search.describe import describe
 from app.engine.search.matching import (
@@ -17,8 +18,9 @@ from app.engine.search.matching import (
     words_match,
 )
 from app.engine.search.natural import natural_expression, natural_terms
-from app.engine.search.query import parse, words_expression
-from app.engine.search.terms import fold
+from app.engine.search.query import Term, parse, words_expression
+from app.engine.search.stems import stem
+from app.engine.search.terms import Token, fold, tokens
 
 TODAY = date(2026, 9, 12)
 SIGNS = st.lists(
@@ -60,6 +62,54 @@ def test_spans_lie_inside_and_hold_what_was_matched(query: str, text: str) -> No
             assert 0 <= start < stop <= len(text)
 
 
+NEAR_TEXTS = st.lists(
+    st.sampled_from(
+        ["Café", "cafe", "数据库迁移", "数据", "库", "snake_case", "camelCase", "camel", "don’t",
+         "dont", "e\u0301a", "\u0301", "ﬁne", "fine", "C++", "한국어", "ß", "İs", "ﷺ", "\u200d",
+         "½", "㌔", "a1", "Running", "run", " ", "ｶﾞｷﾞ", "ガギ", "Zoë’s", "ไทย", "\ud83d", "🎉"]
+    ),
+    max_size=8,
+).map("".join)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.one_of(ANYTHING, NEAR_TEXTS), st.one_of(ANYTHING, NEAR_TEXTS))
+def test_a_span_holds_the_words_it_was_made_for(query: str, around: str) -> None:
+    parsed = parse(query, today=TODAY)
+    text = f"{around} {query} {around}"
+    for term in parsed.terms:
+        for start, end in words_match(replace(parsed, groups=((term,),), without=()), text) or []:
+            assert holds(term, text[start:end])
+        found = natural_match([term], (), text)
+        for start, end in found[0] if found else []:
+            inside = list(tokens(text[start:end]))
+            assert term.quoted or any(resembles(term, token) for token in inside)
+
+
+def holds(term: Term, piece: str) -> bool:
+    """Whether the slice reads as the term, folded: its words in a row, or a part of one word."""
+    inside = list(tokens(piece))
+    if len(term.main) == 1:
+        wanted = term.main[0]
+        return any(
+            one.startswith(wanted) if term.open else one == wanted
+            for token in inside
+            for one in token.terms
+        )
+    *first, last = term.main
+    main = [token.terms[0] for token in inside]
+    meant = main[len(first)].startswith(last) if term.open else main[len(first)] == last
+    return main[: len(first)] == first and meant
+
+
+def resembles(term: Term, token: Token) -> bool:
+    """Whether a token is a word of the term in some form."""
+    forms = {*token.terms, token.stem or stem(token.terms[0])}
+    if term.needle or (term.open and any(one.startswith(term.stems[-1]) for one in forms)):
+        return True
+    return not forms.isdisjoint(term.stems)
+
+
 @settings(deadline=None)
 @given(st.text(min_size=1, max_size=20), st.text(max_size=30), st.text(max_size=30))
 def test_a_literal_match_slices_to_the_needle(needle: str, before: str, after: str) -> None:
@@ -87,6 +137,13 @@ def test_a_literal_match_slices_to_the_needle(needle: str, before: str, after: s
 )
 def test_words(text: str, expression: str) -> None:
     assert words_expression(parse(text, today=TODAY)) == expression
+
+
+@pytest.mark.parametrize("text", ["after:0001-01-01", "before:9999-12-31", "day:9999", "day:0001"])
+@pytest.mark.parametrize("hours", [-12, 14])
+def test_the_ends_of_the_calendar_are_no_error(text: str, hours: int) -> None:
+    zone = timezone(timedelta(hours=hours))
+    assert describe(parse(text, today=TODAY, zone=zone), zone)
 
 
 def test_minus_and_not_mean_the_same() -> None:
@@ -145,6 +202,24 @@ def test_a_chinese_question_loses_its_function_words() -> None:
 
 def test_a_question_of_function_words_alone_keeps_them() -> None:
     assert natural_terms(parse("who is it", today=TODAY))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("deploy key", "Searching for “deploy” and “key”."),
+        ('"deploy key" OR rota* -old', "Searching for the phrase “deploy key” or words beginning "
+         "with “rota”, without “old”."),
+        ("in:daily role:user has:evicted,error", "Searching for everything, in the daily logs, "
+         "said by user, with an error and an evicted result."),
+        ("pump day:2026-09-12", "Searching for “pump”, on 2026-09-12."),
+        ("pump after:2026-09 before:2026-10-05", "Searching for “pump”, from 2026-09-01 on, "
+         "before 2026-10-05."),
+    ],
+)  # fmt: skip
+def test_what_is_searched_for_is_said_in_plain_words(text: str, said: str) -> None:
+    zone = timezone(timedelta(hours=8))
+    assert describe(parse(text, today=TODAY, zone=zone), zone) == said
 
 
 def test_a_huge_paste_is_cut_and_says_so() -> None:

@@ -1,0 +1,54 @@
+"""A workspace written by hand, and its index opened for a test."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from app.engine.search.index import MemoryIndex
+
+NOW = datetime(2026, 9, 16, 12, tzinfo=UTC)
+
+
+def put(root: Path, path: str, text: str) -> Path:
+    """One file of the workspace."""
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8", newline="")
+    return file
+
+
+def said(number: int, text: str, day: str = "2026-06-02", **more: Any) -> dict[str, Any]:
+    """A user's message as an entry of a session log; entry `number` is said at second `number`."""
+    return {
+        "v": 1, "seq": number, "type": "message", "id": f"m-{number}", "role": "USER",
+        "timestamp": f"{day}T01:{number // 60:02}:{number % 60:02}+00:00", "content": text,
+    } | more  # fmt: skip
+
+
+def talk(root: Path, session: str, *entries: dict[str, Any]) -> Path:
+    """A session log of these entries."""
+    lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in entries)
+    return put(root, f"agents/bot/sessions/{session}.log.jsonl", lines)
+
+
+def with_index(
+    root: Path, work: Callable[[MemoryIndex], Awaitable[None]], *, whole: bool = True
+) -> None:
+    """Do `work` with the index of `root`, brought up to date unless `whole` is False."""
+
+    async def main() -> None:
+        index = MemoryIndex(root, zone=UTC, clock=lambda: NOW)
+        await index.open()
+        try:
+            if whole:
+                await index.index_all_from_workspace()
+            await work(index)
+        finally:
+            await index.close()
+
+    asyncio.run(asyncio.wait_for(main(), 60))

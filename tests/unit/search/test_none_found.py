@@ -1,0 +1,134 @@
+"""An answer without hits has a reason, and words to try instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.engine.records import Query
+from app.engine.search.index import MemoryIndex
+from tests.helpers.searching import put, said, talk, with_index
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ("deplyo", "deploy"), ("deploj", "deploy"), ("dploy", "deploy"),
+        ("greenhose", "greenhouse"), ("xump", "pump"), ("ventilaton", "ventilation"),
+        ("数居", "数据"), ("muler", "muller"),
+    ],
+)  # fmt: skip
+def test_the_nearest_words_are_offered(tmp_path: Path, typed: str, wanted: str) -> None:
+    put(tmp_path, "MEMORY.md", "- deploy the greenhouse pump ventilation\n- 数据库\n- Zoë Müller\n")
+
+    async def work(index: MemoryIndex) -> None:
+        result = await index.search(Query(typed))
+        assert not result.hits
+        assert result.reason
+        assert result.nearest[0] == wanted
+        assert (await index.search(Query(result.nearest[0]))).hits
+
+    with_index(tmp_path, work)
+
+
+def test_nothing_is_offered_that_is_not_there(tmp_path: Path) -> None:
+    put(tmp_path, "memory/2026-06-02.md", "- the harbour lamp\n")
+    gone = put(tmp_path, "memory/2026-06-03.md", "- the harpoon\n")
+
+    async def work(index: MemoryIndex) -> None:
+        assert (await index.search(Query("harpon"))).nearest == ("harpoon",)
+        gone.unlink()
+        await index.update("memory/2026-06-03.md")
+        assert (await index.search(Query("harpon"))).nearest == ()
+        assert (await index.search(Query("zzzzzzzzzz"))).nearest == ()
+
+    with_index(tmp_path, work)
+
+
+def test_filters_say_how_much_they_leave_out(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- the lamp\n- a lamp\n- lamps\n")
+
+    async def work(index: MemoryIndex) -> None:
+        result = await index.search(Query("lamp in:daily"))
+        assert result.reason == "The filters leave out 2 matches."
+        result = await index.search(Query("lamp", layers=frozenset({"sessions"})))
+        assert result.reason == "The filters leave out 2 matches."
+
+    with_index(tmp_path, work)
+
+
+def test_a_single_letter_is_too_short(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- unrelated\n")
+
+    async def work(index: MemoryIndex) -> None:
+        result = await index.search(Query("q"))
+        assert not result.hits
+        assert "too short" in result.reason
+        assert "q*" in result.reason
+
+    with_index(tmp_path, work)
+
+
+def test_files_that_are_not_indexed_are_told(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- unrelated\n")
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "2026-06-02.md").write_bytes("- 港口\n".encode("gbk"))
+
+    async def work(index: MemoryIndex) -> None:
+        result = await index.search(Query("港口"))
+        assert "1 file is not indexed" in result.reason
+
+    with_index(tmp_path, work)
+
+
+def marked(number: int, target: str, **what: bool) -> dict[str, object]:
+    return {
+        "v": 1, "seq": number, "type": "mark", "id": f"k-{number}", "targets": [target],
+        "timestamp": "2026-06-02T02:00:00+00:00",
+    } | what  # fmt: skip
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_was_marked_away_is_found_neither_by_the_index_nor_in_the_files(
+    tmp_path: Path, whole: bool
+) -> None:
+    talk(
+        tmp_path, "s-1", said(1, "lamp one"), said(2, "lamp two"), said(3, "lamp three"),
+        marked(4, "m-1", do_not_remember=True), marked(5, "m-2", deleted=True),
+    )  # fmt: skip
+
+    async def work(index: MemoryIndex) -> None:
+        if not whole:
+            index_file = tmp_path / ".palimpsest" / "index.db"
+            assert index_file.exists()
+        for mode in ("words", "natural", "literal"):
+            result = await index.search(Query("lamp", mode=mode))  # type: ignore[arg-type]
+            assert [hit.text for hit in result.hits] == ["lamp three"]
+
+    if not whole:
+        put(tmp_path, ".palimpsest/index.db", "no database at all")
+    with_index(tmp_path, work, whole=whole)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_evicted_results_are_filtered_with_and_without_an_index(
+    tmp_path: Path, whole: bool
+) -> None:
+    result = {"type": "tool_result", "name": "grep", "role": "TOOL"}
+    talk(
+        tmp_path, "s-1", said(1, "", output="lamp in the log", **result),
+        said(2, "", output="lamp in the book", **result),
+        {"v": 1, "seq": 3, "type": "eviction", "id": "e-3", "target": "m-2",
+         "timestamp": "2026-06-02T02:00:00+00:00", "file": "large_tool_results/x"},
+    )  # fmt: skip
+
+    async def work(index: MemoryIndex) -> None:
+        found = await index.search(Query("lamp has:evicted"))
+        assert [hit.text for hit in found.hits] == ["lamp in the book"]
+        found = await index.search(Query("lamp has:tool tool:grep"))
+        assert len(found.hits) == 2
+
+    if not whole:
+        put(tmp_path, ".palimpsest/index.db", "no database at all")
+    with_index(tmp_path, work, whole=whole)
