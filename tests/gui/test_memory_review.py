@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import theme, token
+from app.gui.widgets.labels import T
 from app.gui.widgets.rows import RowList
 from tests.helpers.memory_place import changes, front, memory, result, reviewing, run, settle, shown
 
@@ -287,3 +288,24 @@ def test_a_list_that_lost_its_ground_while_hidden_is_dressed_when_shown(qtbot: Q
     QApplication.processEvents()
     ground = hidden.viewport().palette().base().color()
     assert ground.name() == token("canvas").name()
+
+
+def test_words_in_a_card_have_the_colour_they_ask_for(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, _, _):
+            await reviewing(pane)
+            card = pane.review.list.card()
+            assert card is not None
+            said = next(t for t in card.findChildren(T) if t.text().startswith("No source"))
+            image = said.grab().toImage()
+            seen = {
+                image.pixelColor(x, y).name()
+                for x in range(image.width())
+                for y in range(image.height())
+            }
+            assert token("text_soft").name() in seen
+            assert token("text").name() not in seen
+
+    qloop.run_until_complete(main())

@@ -40,6 +40,7 @@ class T(QLabel):
         self._elide = elide
         self._whole = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setForegroundRole(QPalette.ColorRole.WindowText)  # within a list it would be Text
         self.setWordWrap(wrap)
         if elide:
             self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
