@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_files_that_are_not_indexed_are_told(tmp_path: Path) -> None:
     with_index(tmp_path, work)
 
 
-def marked(number: int, target: str, **what: bool) -> dict[str, object]:
+def marked(number: int, target: str, **what: bool) -> dict[str, Any]:
     return {
         "v": 1, "seq": number, "type": "mark", "id": f"k-{number}", "targets": [target],
         "timestamp": "2026-06-02T02:00:00+00:00",

@@ -1,0 +1,77 @@
+"""The same line in several places, and what stands around a hit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.engine.records import Query
+from app.engine.search.index import MemoryIndex
+from tests.helpers.searching import put, said, talk, with_index
+
+LINE = "The pump runs 4 minutes at 06:30"
+
+
+def lines_everywhere(root: Path) -> None:
+    put(root, "MEMORY.md", f"# Notes\n\n- {LINE}\n- another pump\n")
+    put(root, "memory/2026-06-02.md", f"- {LINE}\n")
+    put(root, "memory/archive/2025-06-02.md", f"* {LINE.upper()}\n")
+    talk(root, "s-1", said(1, LINE), said(2, LINE))
+
+
+@pytest.mark.parametrize("mode", ["words", "literal"])
+def test_one_line_is_one_hit_with_its_places_when_wanted(tmp_path: Path, mode: str) -> None:
+    lines_everywhere(tmp_path)
+
+    async def work(index: MemoryIndex) -> None:
+        query = Query("pump runs", mode=mode)  # type: ignore[arg-type]
+        plain = await index.search(query)
+        assert len(plain.hits) == plain.total == 5
+        assert not any(hit.places for hit in plain.hits)
+        folded = await index.search(Query("pump runs", mode=mode, fold=True))  # type: ignore[arg-type]
+        assert folded.total == 5
+        assert sum(plain.counts.values()) == sum(folded.counts.values()) == 5
+        lines = [hit for hit in folded.hits if hit.layer in ("memory", "daily")]
+        (line,) = lines
+        assert {line.path, *(place.path for place in line.places)} == {
+            "MEMORY.md", "memory/2026-06-02.md", "memory/archive/2025-06-02.md",
+        }  # fmt: skip
+        assert [hit.layer for hit in folded.hits].count("sessions") == 2, "said twice is said twice"
+
+    with_index(tmp_path, work)
+
+
+def test_a_folded_place_opens_where_the_line_is(tmp_path: Path) -> None:
+    lines_everywhere(tmp_path)
+
+    async def work(index: MemoryIndex) -> None:
+        (hit,) = (await index.search(Query("in:memory,daily 06:30", fold=True))).hits
+        for place in (hit, *hit.places):
+            text = (tmp_path / place.path).read_text("utf-8").split("\n")[place.line - 1]
+            assert LINE.lower() in text.lower()
+
+    with_index(tmp_path, work)
+
+
+def test_the_entries_around_a_hit_come_when_they_are_asked_for(tmp_path: Path) -> None:
+    long = "a long story " * 100
+    talk(
+        tmp_path,
+        "s-1",
+        *(said(n, f"turn {n}") for n in range(3)),
+        said(3, "the pump"),
+        said(4, long),
+    )
+    talk(tmp_path, "s-2", said(9, "somebody else"))
+
+    async def work(index: MemoryIndex) -> None:
+        (hit,) = (await index.search(Query("pump"))).hits
+        assert (hit.before, hit.after) == ((), ())
+        (hit,) = (await index.search(Query("pump", context=2), width=40)).hits
+        assert hit.before == ("turn 1", "turn 2")
+        assert len(hit.after) == 1
+        assert hit.after[0].startswith("a long story")
+        assert len(hit.after[0]) <= 41
+
+    with_index(tmp_path, work)
