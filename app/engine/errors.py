@@ -86,6 +86,12 @@ class ContextOverflow(ModelError):
     remedy = "Compact the session, or raise the window of the server."
 
 
+class QuestionTooLong(ContextOverflow):
+    """The person's own message is longer than the window by itself: nothing else can make room."""
+
+    remedy = "Shorten it or put the text into a file; it is kept in the input field."
+
+
 class OutputTooLarge(ModelError):
     """More output was asked for than the server gives."""
 

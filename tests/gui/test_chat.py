@@ -27,7 +27,7 @@ from app.gui.widgets.action import overlapping
 from app.gui.widgets.pane import Desk, Target
 from tests.gui import conftest
 from tests.gui.conftest import NOW
-from tests.helpers.fake_server import Reply, Script, call, chunk, error, say, use
+from tests.helpers.fake_server import Reply, Script, Seen, call, chunk, error, say, use
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
 
@@ -662,5 +662,52 @@ def test_nothing_is_sent_to_a_workspace_that_is_open_for_reading(
             r.say("Hello?")
             assert r.pane.foot.composer.text() == "Hello?"
             assert not r.pane.talk.busy(r.pane.session_id)
+
+    runs(main())
+
+
+# ---------------------------------------------------------------------------- too long
+
+
+@pytest.mark.case("B70")
+@pytest.mark.parametrize("meanwhile", ["nothing", "new words", "another session"])
+def test_a_question_larger_than_the_window_comes_back_into_the_field(
+    qtbot, runs, tmp_path: Path, meanwhile: str
+) -> None:
+    async def main() -> None:
+        long = " ".join(["a word after the other"] * 3_000)
+
+        def model(seen: Seen) -> Reply:
+            if long in str(seen.body["messages"]):
+                return Reply(400, {"error": {"message": "prompt is too long"}}, delay=0.5)
+            return say("Hello.")
+
+        # A window that nobody knows: the server has to say that it does not fit.
+        async with room(qtbot, tmp_path, model, window=0) as r:
+            first = r.pane.session_id
+            composer = r.pane.foot.composer
+            r.say(long)
+            await wait_until(lambda: r.desk.server.requests)
+            assert composer.text() == ""
+            if meanwhile == "new words":
+                composer.set_text("And the boat?")
+            elif meanwhile == "another session":
+                await r.pane.open(Target("chat", session_id=await r.pane.new_session()))
+            await wait_until(lambda: not r.pane.talk.busy(first))
+            if meanwhile == "another session":
+                assert composer.text() == ""
+                await r.pane.open(Target("chat", session_id=first))
+            since = "\n\nAnd the boat?" if meanwhile == "new words" else ""
+            await wait_until(lambda: composer.text() == long + since)
+            await r.idle()
+            assert r.kinds() == ["overflow", "failed"], "the text is in one place alone"
+            row = next(row for row in r.pane.view.rows() if isinstance(row, FailedRow))
+            assert "too long for this model" in row.piece.item.text
+            assert "kept in the input field" in row.piece.item.reasoning
+            composer.set_text("Shorter.")
+            composer.send()
+            await wait_until(lambda: r.kinds() == ["overflow", "user", "assistant"])
+            sent = [m["content"] for m in r.desk.sent() if m["role"] == "user"]
+            assert sent == ["Shorter."]
 
     runs(main())

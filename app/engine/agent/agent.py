@@ -26,6 +26,7 @@ from app.engine.errors import (
     IncompleteAnswer,
     Interrupted,
     ModelError,
+    QuestionTooLong,
     UserError,
     interruption,
 )
@@ -74,12 +75,24 @@ class Agent:
                 raise
             if not isinstance(error, UserError):
                 raise
-            self._say("failed", str(error), remedy=error.remedy)
-            return TurnResult(self._live.id, "failed", error=str(error), remedy=error.remedy)
+            return await self._failed(error)
         await self._live.write(lambda session: session.sync())
         self._say("finished", reply)
         self._after_turn(self._live)
         return TurnResult(self._live.id, "finished", reply, calls, usage)
+
+    async def _failed(self, error: UserError) -> TurnResult:
+        """The end of a turn that failed. A question that is too long by itself leaves the context:
+        it goes back to the person, and would be in the way of every later one."""
+        failure = "model" if isinstance(error, ModelError) else "workspace"
+        if isinstance(error, QuestionTooLong):
+            failure = "question"
+            last = self._live.session.context[-1]
+            await self._live.write(lambda session: session.mark([last.id], deleted=True))
+        self._say("failed", str(error), remedy=error.remedy)
+        return TurnResult(
+            self._live.id, "failed", error=str(error), remedy=error.remedy, failure=failure
+        )
 
     async def _loop(self, question: str) -> tuple[str, tuple[ToolCall, ...], Usage]:
         endpoint = self._parts.chat()

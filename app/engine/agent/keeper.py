@@ -24,13 +24,13 @@ from app.engine.context.compactor import (
     Outcome,
 )
 from app.engine.context.eviction import Eviction, ToolResultEvictor
-from app.engine.context.overflow import corrected_limit, forced, plan_recovery
+from app.engine.context.overflow import Recovery, corrected_limit, forced, plan_recovery
 from app.engine.context.pace import Pace
 from app.engine.context.summaries import SummaryAnswer, SummaryRequest
 from app.engine.context.trimming import Cut, prune, truncate_args
 from app.engine.context.units import Keep
 from app.engine.context.window import reserved_tokens
-from app.engine.errors import ContextOverflow
+from app.engine.errors import ContextOverflow, QuestionTooLong
 from app.engine.events import Activity
 from app.engine.llm.endpoint import Endpoint, Request, complete
 from app.engine.records import CompactionReport, Message
@@ -68,7 +68,35 @@ class ContextKeeper:
         await self._trim(around)
         if self.recovers(around):
             await self._compact_if_due(around, endpoint)
+            await self._fit(around, endpoint)
         return around
+
+    async def _fit(self, around: Assembled, endpoint: Endpoint) -> None:
+        """Make room for what does not fit into a window that is known, instead of sending it: some
+        servers would cut it in silence (model-servers, section 4)."""
+        window = around.window.tokens
+        size = self._fixed(around) + around.counter.messages(self._live.session.context)
+        room = window - reserved_tokens(around.config.compaction, window)
+        if around.window.source == "default" or size <= room:
+            return
+        if size <= window and self._plan(around, room).hopeless:
+            return  # tight, but a short answer may fit
+        words = f"The request of about {size:,} tokens does not fit into the window of {window:,}."
+        await self.recover(around, endpoint, ContextOverflow(words, window=window))
+
+    def _fixed(self, around: Assembled) -> int:
+        """Tokens of a request beside its history."""
+        return sum(part.tokens for part in around.injected.parts) + around.tool_tokens
+
+    def _plan(self, around: Assembled, limit: int, keep: Keep | None = None) -> Recovery:
+        return plan_recovery(
+            self._live.session.context,
+            around.counter,
+            limit=limit,
+            fixed=self._fixed(around),
+            keep=keep,
+            may_evict=self._evictor(around).may,
+        )
 
     async def evict(self, around: Assembled, also: Sequence[str] = ()) -> None:
         """Put long tool results aside; `also` names results that go whatever their length."""
@@ -201,30 +229,20 @@ class ContextKeeper:
         Raises the overflow again, with a sentence of its own, when nothing can help.
         """
         window = await endpoint.window()
-        context = self._live.session.context
-        counter = around.counter
-        fixed = sum(part.tokens for part in around.injected.parts) + around.tool_tokens
-        estimated = fixed + counter.messages(context)
+        estimated = self._fixed(around) + around.counter.messages(self._live.session.context)
         size = error.window or window.tokens
         room = size - reserved_tokens(around.config.compaction, size)
         limit = corrected_limit(room, estimated, error.requested or 0)
         entry = e.Overflow(requested=error.requested, window=error.window, reason=str(error))
         await self._live.write(lambda session: session.append(entry))
         self._emit("started", str(error))
-        evictor = self._evictor(around)
         config = forced(around.config.compaction)
         compactor = await self._compactor(around, endpoint, config)
-        plan = plan_recovery(
-            context,
-            counter,
-            limit=limit,
-            fixed=fixed,
-            keep=compactor.thresholds.keep,
-            may_evict=evictor.may,
-        )
+        plan = self._plan(around, limit, compactor.thresholds.keep)
         if plan.hopeless:
             self._emit("failed", plan.hopeless)
-            raise ContextOverflow(
+            kind = QuestionTooLong if plan.too_large else ContextOverflow
+            raise kind(
                 plan.hopeless, plan.remedy, requested=error.requested, window=size, raw=error.raw
             ) from error
         if around.config.agent.memory_hooks and around.config.agent.strategy == "background":

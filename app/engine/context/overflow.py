@@ -15,6 +15,7 @@ from msgspec import Struct
 from app.engine.config import CompactionConfig
 from app.engine.context.tokens import Counter
 from app.engine.context.units import Keep, choose_cut
+from app.engine.errors import QuestionTooLong
 from app.engine.records import Message
 
 LARGE_SHARE = 8  # a result above an eighth of the limit is worth putting aside
@@ -77,7 +78,7 @@ def plan_recovery(
     if newest is not None and own + fixed > limit and context[-1] is newest:
         return Recovery(
             hopeless=f"Your message is too long for this model: {own} tokens of {limit - fixed}.",
-            remedy="Shorten it or put the text into a file; it is kept in the input field.",
+            remedy=QuestionTooLong.remedy,
             too_large=newest.id,
         )
     evict, freed = _results_to_evict(context, counter, limit, fixed, may_evict)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from pathlib import Path
 
 import pytest
 
-from app.engine.agent.tools import tool
 from app.engine.config import CompactionConfig, EngineConfig, MemoryConfig
 from app.engine.records import Query
-from tests.helpers.fake_server import Reply, Seen, call, error, say, use
+from tests.helpers.fake_server import Reply, Seen, say
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
 PAGE = "<html><head><title>404 Not Found</title></head><body><h1>Not Found</h1></body></html>"
@@ -112,51 +110,5 @@ def test_only_memory_md_counts(tmp_path: Path, other: str) -> None:
             assert "blue" in (tmp_path / "MEMORY.md").read_text(encoding="utf-8")
             if other == "different":
                 assert beside.read_text(encoding="utf-8") == "- The boat is called Otter\n"
-
-    run(main())
-
-
-# ---------------------------------------------------------------------------- B70
-
-
-def giving(output: str):
-    async def work(_arguments: dict) -> str:
-        return output
-
-    return tool("execute", "Run a command.", work)
-
-
-def test_a_result_larger_than_any_window_is_put_aside_and_the_session_opens_again(
-    tmp_path: Path,
-) -> None:
-    async def main() -> None:
-        huge = "0123456789abcdef" * 1_000_000
-        scripts = (use(call("execute", {}, id="c1")), say("Long, indeed."))
-        tools = [giving(huge)]
-        async with engine_on(tmp_path, *scripts, config=without_memory(), tools=tools) as desk:
-            result = await desk.send("Go")
-            assert result.reply == "Long, indeed."
-            assert max(len(json.dumps(seen.body)) for seen in desk.server.requests) < 100_000
-            session = desk.session
-        async with engine_on(tmp_path, say("Still here."), config=without_memory()) as desk:
-            desk.session = session
-            assert (await desk.send("And now?")).reply == "Still here."
-            assert len(json.dumps(desk.sent())) < 100_000
-            (one,) = await desk.engine.ask.evicted()
-            assert one.chars == len(huge)
-
-    run(main())
-
-
-def test_a_text_of_ones_own_that_is_too_large_is_said_to_be_so(tmp_path: Path) -> None:
-    async def main() -> None:
-        scripts = [say("Hello."), error(400, {"error": {"message": "prompt is too long"}})]
-        async with engine_on(tmp_path, *scripts, config=without_memory(), window=8_000) as desk:
-            await desk.send("Hi")
-            result = await desk.send("all the words of the world " * 4_000)
-            assert result.state == "failed"
-            assert "too long for this model" in result.error
-            assert "kept in the input field" in result.remedy
-            assert len(desk.server.requests) <= 2
 
     run(main())

@@ -110,7 +110,9 @@ def test_the_tool_the_placeholder_names_is_there_and_a_missing_file_is_told(
     async def main() -> None:
         home, elsewhere, changed = (tmp_path / name for name in ("home", "elsewhere", "changed"))
         model = Reader({"charOffset": 0, "charLimit": 100})
-        async with engine_on(home, model, config=roomy(), tools=[giving(LONG)]) as desk:
+        async with engine_on(
+            home, model, config=roomy(), tools=[giving(LONG)], window=400_000
+        ) as desk:
             await desk.send("Go")
             offered = [t["function"]["name"] for t in desk.server.requests[1].body["tools"]]
             assert "read_file" in offered
@@ -120,7 +122,7 @@ def test_the_tool_the_placeholder_names_is_there_and_a_missing_file_is_told(
         async def read_again(folder: Path) -> str:
             shutil.copytree(home / "agents", folder / "agents")
             again = use(call("read_file", {"path": path, "charLimit": 50}, id="d1"))
-            async with engine_on(folder, again, say("Hm."), config=roomy()) as desk:
+            async with engine_on(folder, again, say("Hm."), config=roomy(), window=400_000) as desk:
                 await desk.engine.do.send(session, "Once more")
                 return str(desk.sent()[-1]["content"])
 

@@ -17,7 +17,7 @@ from app.engine.llm.configured import ConfiguredEndpoint
 from app.engine.llm.endpoint import Answer, Delta, Request, TextDelta, complete, user
 from app.engine.llm.keys import Keys
 from app.engine.llm.roles import EndpointSettings
-from tests.helpers.fake_server import FakeServer, Seen, call, error, overflow, say, use
+from tests.helpers.fake_server import FakeServer, Reply, Seen, call, error, overflow, say, use
 from tests.helpers.memories import Model
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
@@ -42,6 +42,9 @@ def giving(output: str, name: str = "execute") -> Any:
         return output
 
     return tool(name, "Run a command.", work, cmd=("string", "what to run"))
+
+
+SUMMARY = "SESSION INTENT: talk\nSUMMARY: we talked\nARTIFACTS: None\nNEXT STEPS: None"
 
 
 class Failing(Model):
@@ -354,33 +357,102 @@ def test_a_forced_compaction_is_the_persons_own(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------- huge texts
 
 
-def test_one_result_of_sixteen_million_characters(tmp_path: Path) -> None:
+@pytest.mark.case("B70")
+@pytest.mark.parametrize("window", [32_000, 0])
+def test_one_result_of_sixteen_million_characters(tmp_path: Path, window: int) -> None:
     async def main() -> None:
-        huge = "x" * 16_000_000
-        scripts = (use(call("execute", {}, id="c1")), say("A lot."), say("Still here."))
-        async with engine_on(tmp_path, *scripts, config=quiet(), tools=[giving(huge)]) as desk:
+        huge = "0123456789abcdef" * 1_000_000
+        scripts = (use(call("execute", {}, id="c1")), say("A lot."))
+        async with engine_on(
+            tmp_path, *scripts, config=quiet(), tools=[giving(huge)], window=window
+        ) as desk:
             done = await desk.send("Go")
             assert done.reply == "A lot.", done.error
+            assert len(desk.server.requests) == 2
             assert len(json.dumps(desk.sent(1))) < 100_000
             session = desk.session
-        async with engine_on(tmp_path, say("Still here."), config=quiet()) as desk:
+            (one,) = await desk.engine.ask.evicted()
+            assert (tmp_path / one.path).read_text("utf-8") == huge
+        async with engine_on(tmp_path, say("Still here."), config=quiet(), window=window) as desk:
             desk.session = session
+            items = await desk.engine.ask.transcript(session)
+            assert [item.kind for item in items] == ["user", "tool", "eviction", "assistant"]
             assert (await desk.send("And now?")).reply == "Still here."
             assert len(json.dumps(desk.sent())) < 100_000
 
     run(main())
 
 
-def test_a_question_larger_than_the_window_is_said_to_be_one(tmp_path: Path) -> None:
+TOO_LONG = "a word after the other " * 3_000
+
+
+@pytest.mark.case("B70")
+@pytest.mark.parametrize("known", [True, False])
+def test_a_question_larger_than_the_window_is_said_to_be_one_and_is_in_nobodys_way(
+    tmp_path: Path, known: bool
+) -> None:
     async def main() -> None:
-        long = "a word after the other " * 3_000
-        async with engine_on(
-            tmp_path, overflow(15_000, 8_000), config=quiet(), window=8_000
-        ) as desk:
-            done = await desk.send(long)
-            assert done.state == "failed"
-            assert "Your message is too long" in done.error
-            assert "input field" in done.remedy
-            assert len(desk.server.requests) == 1
+        refusing = overflow(15_000, 8_000)
+
+        def model(seen: Seen) -> Reply:
+            return refusing if TOO_LONG in str(seen.body["messages"]) else say("Hello.")
+
+        async with engine_on(tmp_path, model, config=quiet(), window=8_000 if known else 0) as desk:
+            await desk.send("Hi")
+            done = await desk.send(TOO_LONG)
+            assert (done.state, done.failure) == ("failed", "question")
+            assert "Your message is too long for this model" in done.error
+            assert "kept in the input field" in done.remedy
+            asked = [r for r in desk.server.requests if TOO_LONG in str(r.body)]
+            assert len(asked) == (0 if known else 1), "what cannot fit is not sent"
+            assert TOO_LONG in desk.log(), "the log keeps what was said"
+            done = await desk.send("A shorter one")
+            assert done.reply == "Hello.", done.error
+            said = [m["content"] for m in desk.sent() if m["role"] == "user"]
+            assert said == ["Hi", "A shorter one"]
+            session = desk.session
+        async with engine_on(tmp_path, model, config=quiet(), window=8_000) as desk:
+            desk.session = session
+            assert (await desk.send("And after a restart?")).reply == "Hello."
+
+    run(main())
+
+
+@pytest.mark.parametrize("window", [8_000, 0])
+def test_a_history_that_cannot_fit_is_made_smaller_before_it_is_sent(
+    tmp_path: Path, window: int
+) -> None:
+    """Some servers would cut it in silence. A window that is a mere guess stops nothing."""
+
+    async def main() -> None:
+        def model(seen: Seen) -> Reply:
+            text = str(seen.body["messages"][-1]["content"])
+            return say(SUMMARY) if "SESSION INTENT" in text else say("answer " + "word " * 2_500)
+
+        late = quiet(compaction=CompactionConfig(trigger_messages=0, trigger_tokens=0))
+        async with engine_on(tmp_path, model, config=late, window=window) as desk:
+            for n in range(4):
+                done = await desk.send(f"question {n}")
+                assert done.state == "finished", done.error
+            chats = [r.body["messages"] for r in desk.server.requests]
+            longest = max(str(m).count("word ") for m in chats if "SESSION INTENT" not in str(m))
+            assert longest == (5_000 if window else 7_500)
+            assert desk.log().count('"type":"compaction"') == (1 if window else 0)
+            assert desk.log().count('"question 3"') == 1
+
+    run(main())
+
+
+def test_a_tight_fit_is_tried(tmp_path: Path) -> None:
+    """What fits the window but leaves less than the reserve for an answer is sent all the same."""
+
+    async def main() -> None:
+        async with engine_on(tmp_path, say("Yes."), config=quiet(), window=8_000) as desk:
+            await desk.send("Hi")
+            view = await desk.engine.ask.context(desk.session)
+            room = 8_000 - view.total
+            done = await desk.send("word " * (room - 300))
+            assert done.reply == "Yes.", done.error
+            assert len(desk.server.requests) == 2
 
     run(main())

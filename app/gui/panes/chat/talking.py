@@ -79,9 +79,8 @@ class Talk:
 
     async def _after(self, session_id: str, text: str, result: TurnResult) -> None:
         if result.state == "failed":
-            # The remedy of a message that is too long promises that it is still in the field.
-            kept = "input field" in result.remedy
-            if kept or not await self._stored(session_id, text):
+            too_long = result.failure == "question"  # the session holds it no more
+            if too_long or not await self._stored(session_id, text):
                 self._give_back(session_id, text)
         waiting = self.queue.pop(session_id, "")
         self.show_queue()
