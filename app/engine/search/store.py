@@ -97,9 +97,8 @@ class Store:
                 for statement in filter(str.strip, _TABLES.split(";\n")):
                     self._db.execute(statement)
                 self._db.execute("INSERT INTO meta VALUES('schema', ?)", (str(SCHEMA),))
-                self._db.execute(
-                    "INSERT INTO terms(terms, rank) VALUES('hashsize', ?)", (HASH_BYTES,)
-                )
+                for name, value in (("hashsize", HASH_BYTES), ("automerge", 0)):
+                    self._db.execute("INSERT INTO terms(terms, rank) VALUES(?, ?)", (name, value))
         if reading:
             self._db.set_progress_handler(self._stopping, 1_000)
         found = self._db.execute("SELECT value FROM meta WHERE key='schema'").fetchone()
@@ -305,16 +304,17 @@ class Store:
     # ------------------------------------------------------------------ vocabulary
 
     def spelled(self, beginning: str, shortest: int, longest: int, most: int) -> list[str]:
-        """Words (no stems) of the vocabulary that begin so, by length in characters, in order."""
+        """Words (no stems) that begin so, by length in characters; among the first `most`."""
+        end = beginning + "\U0010ffff" if beginning else FENCE
         found = self._vocabulary(
-            "SELECT term FROM temp.vocabulary WHERE term>=? AND term<? "
-            "AND length(term) BETWEEN ? AND ? LIMIT ?",
-            (beginning, beginning + "\U0010ffff", shortest, longest, most),
+            "SELECT term FROM (SELECT term FROM temp.vocabulary WHERE term>=? AND term<? LIMIT ?) "
+            "WHERE length(term) BETWEEN ? AND ?",
+            (beginning, end, most, shortest, longest),
         )
         return [term for (term,) in found if term[0] not in (FENCE, STEM_MARK)]
 
     def documents_with(self, words: Iterable[str]) -> dict[str, int]:
-        """In how many documents each word or stem stands; those removed lately still count."""
+        """In how many documents each word or stem stands."""
         counts: dict[str, int] = {}
         for word in words:
             found = self._vocabulary(

@@ -241,7 +241,7 @@ class _Spelled(dict[str, str]):
     """
 
     def __init__(self) -> None:
-        self.rest: dict[str, str] = {}
+        self.rest = _Rest()
 
     def __missing__(self, token: str) -> str:
         plain = _PLAIN_RUN.fullmatch(token)
@@ -250,11 +250,20 @@ class _Spelled(dict[str, str]):
             return " ".join((*map(add, folded, folded[1:]), folded[-1:]))
         if len(token) >= BLOB and _BLOB_ALONE.fullmatch(token):
             return ""
-        terms, stemmed = _word(token)
-        rest = [*terms[1:], STEM_MARK + stemmed] if stemmed else terms[1:]
-        if rest:
-            self.rest[token] = " ".join(rest)
+        terms, _ = _word(token)
         self[token] = terms[0] if terms else ""
+        _ = self.rest[token]
+        return self[token]
+
+
+class _Rest(dict[str, str]):
+    """The other terms of each token that was met, "" where there are none."""
+
+    def __missing__(self, token: str) -> str:
+        if len(token) >= BLOB and _BLOB_ALONE.fullmatch(token):
+            return ""
+        terms, stemmed = _word(token)
+        self[token] = " ".join([*terms[1:], STEM_MARK + stemmed] if stemmed else terms[1:])
         return self[token]
 
 
@@ -264,14 +273,21 @@ _spelled = _Spelled()
 def index_text(text: str) -> str:
     """What the full-text table stores for `text`: main terms, a fence, then the other terms."""
     global _spelled
-    if len(_spelled) > MOST_SPELLED:
+    if len(_spelled.rest) > MOST_SPELLED:
         _spelled = _Spelled()
     spelled = _spelled
     # The same walk as `tokens`, without their places, and without a step of Python for each: this
     # is the hot path of indexing.
-    found = _finder(text).findall(text)
-    main = " ".join(filter(None, map(spelled.__getitem__, found)))
-    rest = " ".join(filter(None, map(spelled.rest.get, found)))
+    longest = max(map(len, text.split()), default=0)
+    found = _finder(text, longest).findall(text)
+    if longest <= LONGEST and text.isascii() and "'" not in text:
+        main, other = " ".join(found).lower(), spelled.rest.__getitem__
+    else:
+        main = " ".join(map(spelled.__getitem__, found))
+        other = spelled.rest.get  # all but the runs are there by now
+        if "  " in f" {main} ":  # a token without a term: a blob, a lone mark
+            main = " ".join(filter(None, map(spelled.__getitem__, found)))
+    rest = " ".join(filter(None, map(other, found)))
     return f"{main} {FENCE} {rest}" if rest else main
 
 
@@ -281,9 +297,8 @@ def main_and_other_terms(text: str) -> tuple[list[str], list[str]]:
     return main.split(), rest.replace(STEM_MARK, "").split()
 
 
-def _finder(text: str) -> re.Pattern[str]:
+def _finder(text: str, longest: int) -> re.Pattern[str]:
     """The quickest pattern that finds the tokens of `text` as whole matches."""
-    longest = max(map(len, text.split()), default=0)
     blobs = longest >= BLOB and _BLOB_ALONE.search(text) is not None
     if text.isascii():
         return _ASCII_OR_BLOB if blobs else _ASCII_WORD

@@ -23,10 +23,9 @@ STATEMENT = 1_000_000
 LATEST = 1 << 40
 """Seconds after the epoch beyond which no moment is believed."""
 
-_DOCS = "INSERT INTO docs SELECT {} FROM json_each(?)".format(
-    ", ".join(f"value->>{n}" for n in range(11))
-)
-_TERMS = "INSERT INTO terms(rowid, t) SELECT value->>0, value->>1 FROM json_each(?)"
+_EACH = "json_each(CAST(? AS TEXT))"
+_DOCS = f"INSERT INTO docs SELECT {', '.join(f'value->>{n}' for n in range(11))} FROM {_EACH}"
+_TERMS = f"INSERT INTO terms(rowid, t) SELECT value->>0, value->>1 FROM {_EACH}"
 
 Ours = tuple[int, Document, str]  # the file's id, what is put in, its terms
 
@@ -93,7 +92,8 @@ class Writing:
 
     def _taken(self, numbers: list[int]) -> list[int]:
         found = self._db.execute(
-            "SELECT d.id FROM json_each(?) e JOIN docs d ON d.id=e.value", (_json(numbers),)
+            "SELECT d.id FROM json_each(CAST(? AS TEXT)) e JOIN docs d ON d.id=e.value",
+            (_json(numbers),),
         )
         return [number for (number,) in found]
 
@@ -120,7 +120,7 @@ class Writing:
         if entries:
             self._db.execute(
                 "UPDATE docs SET flags=flags|? WHERE file=? AND entry IN "
-                "(SELECT value FROM json_each(?))",
+                f"(SELECT value FROM {_EACH})",
                 (EVICTED, file, _json(entries)),
             )
 
@@ -134,7 +134,7 @@ class Writing:
             numbers = _json([number for (number,) in found])
             for table, column in (("terms", "rowid"), ("docs", "id")):
                 self._db.execute(
-                    f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
+                    f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM {_EACH})",
                     (numbers,),
                 )
 
@@ -191,5 +191,4 @@ def _parts(rows: list[T], size: Callable[[T], int]) -> Iterator[list[T]]:
         yield part
 
 
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+_json = msgspec.json.encode

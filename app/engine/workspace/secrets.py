@@ -59,7 +59,7 @@ _FORMS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         "token",
-        ("bearer ",),
+        (),
         re.compile(r"(?i:\bbearer )[ ]?(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}=*"),
     ),
     (
@@ -71,10 +71,12 @@ _FORMS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
         ),
     ),
 )
-"""Each kind with signs of which a match holds one (`bearer` in any case), and its shape.
+"""Each kind with signs of which a match holds one, and its shape.
 
-Looking for the signs takes a hundredth of what the shape takes, and most texts have none.
+Looking for the signs takes a hundredth of what the shapes take, and most texts have none.
 """
+_SIGNS = tuple(sign for _, signs, _ in _FORMS for sign in signs)
+_BEARER = "bearer "  # in any case
 
 
 class Masked(Struct, frozen=True):
@@ -86,11 +88,10 @@ class Masked(Struct, frozen=True):
 
 def mask(text: str) -> Masked:
     """Replace each secret by `[masked: kind]`. Masking twice changes nothing more."""
+    if not any(map(text.__contains__, _SIGNS)) and _BEARER not in text.lower():
+        return Masked(text)
     kinds: list[str] = []
-    for kind, signs, form in _FORMS:
-        where = text.lower() if signs == ("bearer ",) else text
-        if not any(sign in where for sign in signs):
-            continue
+    for kind, _, form in _FORMS:
 
         def put(match: re.Match[str], kind: str = kind) -> str:
             if "[masked:" in match.group():
