@@ -60,7 +60,6 @@ from app.engine.records import (
 from app.engine.rooms import Rooms
 from app.engine.search.describe import describe
 from app.engine.search.query import parse
-from app.engine.session import pages
 from app.engine.session.evicted import evicted_results
 from app.engine.session.transcript import full_text
 from app.engine.workspace.daily_log import list_days, read_day
@@ -118,11 +117,13 @@ class Questions:
         return await asyncio.to_thread(self._rooms.store.list, trashed=trashed)
 
     async def transcript(
-        self, session_id: str, *, before: int | None = None, limit: int = 2_000
+        self, session_id: str, *, before: int | None = None, around: str = "", limit: int = 2_000
     ) -> list[TranscriptItem]:
-        """The newest `limit` items with `seq < before` (or the newest of all), oldest first.
+        """`limit` items, oldest first: the newest ones, the newest with `seq < before`, or those
+        around the item of an entry or message id (none when the log does not have it).
 
-        A session that was made and has no message yet has none.
+        A session that was made and has no message yet has none. The first page of a session that
+        is not its newest costs one reading of its log, a later one what it shows.
         """
         store = self._rooms.store
 
@@ -131,7 +132,8 @@ class Questions:
                 if session_id in self._rooms.live:
                     return []
                 raise SessionNotFound(f"There is no session {session_id!r}.")
-            return pages.page(store.log(session_id), before=before, limit=limit)
+            log = store.log(session_id)
+            return store.pages.page(log, before=before, around=around, limit=limit)
 
         return await asyncio.to_thread(read)
 

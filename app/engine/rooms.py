@@ -45,7 +45,6 @@ from app.engine.memory.provenance import Entry
 from app.engine.memory.saving import MemorySaver, Saved, Wish
 from app.engine.records import Query, SearchResult, SessionInfo, TranscriptItem
 from app.engine.search.index import MemoryIndex
-from app.engine.session import pages
 from app.engine.session.evicted import bring_back
 from app.engine.session.store import SessionStore
 from app.engine.upkeep import Upkeep
@@ -332,12 +331,14 @@ class Rooms:
         return await asyncio.to_thread(self.store.list)
 
     async def newest_items(self, session_id: str, limit: int) -> list[TranscriptItem]:
-        return await asyncio.to_thread(lambda: pages.page(self.store.log(session_id), limit=limit))
+        return await asyncio.to_thread(
+            lambda: self.store.pages.page(self.store.log(session_id), limit=limit)
+        )
 
     def entries_between(self, session_id: str, first: str, last: str) -> Sequence[Entry]:
         """Messages of a range of a session's log, for matching. Blocks; [] when it is gone."""
         try:
-            found = pages.page(self.store.log(session_id), limit=100_000)
+            found = self.store.pages.page(self.store.log(session_id), limit=100_000)
         except (UserError, OSError):
             return []
         ids = [item.id for item in found]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
@@ -156,6 +157,17 @@ class SessionLog:
             if some.entries:
                 seq = max(seq, some.entries[-1].seq)
                 yield some
+
+    def between(self, start: int, end: int, after: int) -> Stretch:
+        """The lines from one offset to another (both where lines begin), counting on from `after`.
+        Raises `Unreadable`, also when they are no longer there."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(start)
+                lines = BytesIO(file.read(end - start)).readlines()
+                return _stretch(start, lines, after)
+        except OSError as error:
+            raise Unreadable(f"{self.path.name} cannot be read.", "Look again.") from error
 
     # ------------------------------------------------------------------ writing
 

@@ -23,6 +23,7 @@ from app.engine.records import SessionInfo
 from app.engine.session.entries import Entry
 from app.engine.session.glance import Glance, info_of, look, title_of
 from app.engine.session.log import SessionLog
+from app.engine.session.pages import Pages
 from app.engine.session.recorder import Kit
 from app.engine.session.session import Session
 from app.engine.session.snapshot import CompactionSessionState
@@ -52,6 +53,7 @@ class SessionStore:
         self._read_only = read_only
         self._kit = kit or Kit()
         self._glances: dict[str, Glance] | None = None
+        self.pages = Pages()
 
     # ------------------------------------------------------------------ the list
 

@@ -19,7 +19,7 @@ from app.engine.search.index import MemoryIndex
 from app.engine.session import entries as e
 from app.engine.session import glance
 from app.engine.session.log import Line
-from app.engine.session.pages import page
+from app.engine.session.pages import Pages
 from app.engine.session.session import Session
 from app.engine.session.store import SessionStore
 from app.engine.session.transcript import items
@@ -275,7 +275,7 @@ def test_list_and_conversation_agree_on_a_damaged_log(tmp_path: Path) -> None:
 
     first = there.open("s-1")
     assert len(first.context) == infos["s-1"].messages == infos["s-1"].entries == 99
-    shown = page(there.log("s-1"))
+    shown = Pages().page(there.log("s-1"))
     assert shown == items(first.entries())
     assert [i.kind for i in shown].count("gap") == 1  # one notice, at its place
     assert (shown[38].id, shown[39].kind, shown[40].id) == ("m39", "gap", "m41")
@@ -283,7 +283,7 @@ def test_list_and_conversation_agree_on_a_damaged_log(tmp_path: Path) -> None:
 
     second = there.open("s-2")
     assert len(second.context) == infos["s-2"].messages == 19
-    gaps = [i for i in page(there.log("s-2")) if i.kind == "gap"]
+    gaps = [i for i in Pages().page(there.log("s-2")) if i.kind == "gap"]
     assert [g.detail["torn"] for g in gaps] == [True]
 
 
@@ -331,7 +331,7 @@ def test_half_an_emoji_kills_nothing(tmp_path: Path) -> None:
     expected = ["ok \ufffd…", "현\ufffd 보", "pair 🍸"]
     session = there.open("s-1")
     assert [m.content for m in session.outgoing()] == expected  # to the model
-    assert [i.text for i in page(there.log("s-1"))] == expected  # to the eye
+    assert [i.text for i in Pages().page(there.log("s-1"))] == expected  # to the eye
     assert there.list()[0].title == expected[0]
     session.add(bot("\udc00 answer"))
     session.sync()
@@ -366,12 +366,12 @@ def test_a_giant_line_and_heavy_images_hold_up_nothing(tmp_path: Path) -> None:
     talk(there, "light", "small")
 
     assert {i.id for i in store(tmp_path).list()} == {"heavy", "pictures", "light"}
-    shown = page(there.log("heavy"), limit=9)
+    shown = Pages().page(there.log("heavy"), limit=9)
     assert [i.text for i in shown[1:]] == [f"r{n}" for n in range(8)]
     assert shown[0].kind == "tool"
     assert len(shown[0].result or "") == TEXT_LIMIT
     assert shown[0].cut == 12_000_000
-    seen = page(there.log("pictures"))
+    seen = Pages().page(there.log("pictures"))
     assert [i.detail["images"] for i in seen] == [1] * 10
     assert all("base64" not in str(i) for i in seen)  # shown as a count, never as text
     sent = there.open("pictures").outgoing()
@@ -387,5 +387,5 @@ def test_the_end_of_a_huge_log_is_read_without_its_beginning(tmp_path: Path) -> 
         file.truncate(3 << 30)
         file.seek(0, os.SEEK_END)
         file.write(b"\n" + b"".join(record(n, f"text {n}") for n in range(3, 200)))
-    shown = page(store(tmp_path).log("huge"), limit=50)
+    shown = Pages().page(store(tmp_path).log("huge"), limit=50)
     assert [i.id for i in shown] == [f"m{n}" for n in range(150, 200)]

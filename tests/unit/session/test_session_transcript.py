@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,12 @@ from hypothesis import strategies as st
 from app.engine.records import Message, TranscriptItem
 from app.engine.session import entries as e
 from app.engine.session.fold import Fold
-from app.engine.session.log import MemoryLog, SessionLog
-from app.engine.session.pages import page
+from app.engine.session.log import MemoryLog, SessionLog, Stretch
+from app.engine.session.pages import Pages
 from app.engine.session.session import Session
 from app.engine.session.text import cut_text
 from app.engine.session.transcript import full_text, items
+from app.engine.workspace.files import write_atomic
 from tests.helpers.session_parts import (
     bot,
     kit,
@@ -155,8 +158,10 @@ def test_a_page_of_a_log_in_memory() -> None:
     session = Session.create("s-1", log := MemoryLog(), kit())
     for n in range(9):
         session.add(user(f"q{n}", f"u{n}"))
-    assert [i.id for i in page(log, limit=3)] == ["u6", "u7", "u8"]
-    assert [i.id for i in page(log, before=page(log, limit=3)[0].seq, limit=2)] == ["u4", "u5"]
+    newest = Pages().page(log, limit=3)
+    assert [i.id for i in newest] == ["u6", "u7", "u8"]
+    assert [i.id for i in Pages().page(log, before=newest[0].seq, limit=2)] == ["u4", "u5"]
+    assert [i.id for i in Pages().page(log, around="u2", limit=3)] == ["u1", "u2", "u3"]
 
 
 STEPS = st.lists(
@@ -182,12 +187,100 @@ def test_pages_joined_are_the_whole(
     for item in whole:
         assert_covered_as_folded(covered, item)
     joined: list[TranscriptItem] = []
-    before = None
-    while part := page(log, before=before, limit=limit):
+    before, pages = None, Pages()
+    while part := pages.page(log, before=before, limit=limit):
         assert len(part) == limit or part[0].id == whole[0].id
         joined = [*part, *joined]
         before = part[0].seq
     assert joined == whole
+    ids = Counter(entry.id for entry in session.entries() if isinstance(entry, e.Entry))
+    for n, item in enumerate(whole):
+        if ids[item.id] < 2:  # the ids of the tests begin anew after each "bad"
+            first = max(0, min(n - (limit - 1) // 2, len(whole) - limit))
+            assert pages.page(log, around=item.id, limit=limit) == whole[first : first + limit]
+
+
+class Watched(SessionLog):
+    """Counts the lines that are decoded."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.passed = self.looked_up = 0
+
+    def stretches(self, start: int = 0, after: int = 0) -> Iterator[Stretch]:
+        for some in super().stretches(start, after):
+            self.passed += len(some.entries)
+            yield some
+
+    def between(self, start: int, end: int, after: int) -> Stretch:
+        some = super().between(start, end, after)
+        self.looked_up += len(some.entries)
+        return some
+
+
+def long_talk(folder: Path, turns: int) -> Session:
+    session = new(folder)
+    for n in range(turns):
+        session.extend(
+            [
+                e.MessageEntry(id=f"u{n}", role="USER", content=f"question {n}"),
+                e.ToolUse(id=f"a{n}:use:c{n}", tool_call_id=f"c{n}", name="look"),
+                e.UsageEntry(message_id=f"a{n}", prompt=n),
+                e.ToolResult(id=f"t{n}:result:c{n}", tool_call_id=f"c{n}", output=f"out {n}"),
+            ]
+        )
+        if n % 20 == 19:
+            covered = [m.id for m in session.context[:-3]]
+            session.commit_compaction(summary=f"s{n}", message=summary(f"s{n}"), covered=covered)
+    return session
+
+
+def test_a_page_from_far_back_costs_a_page(tmp_path: Path) -> None:
+    session = long_talk(tmp_path, 1_000)
+    whole, log, pages = shown(session), Watched(log_path(tmp_path)), Pages()
+    assert pages.page(log, limit=20) == whole[-20:]
+    assert log.passed == log.looked_up == 0  # the newest one is read from the end
+    lines = len(list(session.entries()))
+    for some_id, kind in (("u500", "user"), ("a30", "tool"), ("t980:result:c980", "tool")):
+        log.looked_up = 0
+        page = pages.page(log, around=some_id, limit=21)
+        assert page[10].kind == kind
+        assert page == whole[whole.index(page[0]) :][:21]
+        assert log.looked_up < 1_000
+        assert pages.page(log, before=page[0].seq, limit=5)[-1].seq < page[0].seq
+        assert log.passed == lines  # one reading, and no second one
+    session.add(user("new", "u-new"))
+    assert pages.page(log, around="u-new", limit=3)[-1].text == "new"
+    assert log.passed == lines + 1
+    assert pages.page(log, around="nobody", limit=3) == []
+
+
+def test_pages_of_a_log_that_was_replaced_or_has_a_torn_end(tmp_path: Path) -> None:
+    path = log_path(tmp_path)
+    long_talk(tmp_path, 30).close()
+    pages, log = Pages(), SessionLog(path)
+    assert pages.page(log, around="u7", limit=1)[0].text == "question 7"
+    data = path.read_bytes()
+    path.write_bytes(data + b'{"type":"message","id":"half","role":"USER","con')
+    assert pages.page(log, around="half", limit=1) == []
+    path.write_bytes(data + b'{"type":"message","id":"half","role":"USER","content":"whole"}\n')
+    assert pages.page(log, around="half", limit=1)[0].text == "whole"
+    write_atomic(path, data.replace(b"question 7", b"QUESTION 7"))
+    assert pages.page(log, around="u7", limit=1)[0].text == "QUESTION 7"
+    path.unlink()
+    assert pages.page(log, around="u7", limit=1) == []
+
+
+def test_a_log_whose_compactions_do_not_say_what_they_cover_is_read_whole(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    for n in range(40):
+        session.add(user(f"q{n}", f"u{n}"))
+    session.append(e.Summary(id="s", summary="short"))
+    session.append(e.Compaction(id="c", summary_entry_id="s", first_kept_entry_id="u39"))
+    pages, log = Pages(), SessionLog(log_path(tmp_path))
+    assert pages.page(log, around="u3", limit=3) == shown(session)[2:5]
+    assert [i.covered_by for i in pages.page(log, around="u38", limit=3)] == ["c", "c", ""]
+    assert pages.page(log, around="s", limit=1)[0].id == "u39"  # itself it is no item
 
 
 def do(session: Session, step: str, n: int, folder: Path) -> Session:
