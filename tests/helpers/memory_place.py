@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from app.gui.bridge import EngineSignals
 from app.gui.panes.memory.change_rows import ChangeRow
 from app.gui.panes.memory.lines_view import LineRow
 from app.gui.panes.memory.pane import MemoryPane
-from app.gui.widgets.pane import Desk
+from app.gui.widgets.pane import Desk, Pane
 from app.startup import open_engine
 
 NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
@@ -28,21 +28,38 @@ async def shown(
 ) -> AsyncIterator[tuple[MemoryPane, Engine, list[BaseException]]]:
     """The place on that workspace, on screen; what it reported as bugs must stay empty."""
     engine = await open_engine(folder, clock=lambda: NOW)
+    try:
+        async with on_screen(engine, qtbot, size, person=person) as (pane, faults):
+            yield pane, engine, faults
+    finally:
+        await engine.close(2.0)
+
+
+@asynccontextmanager
+async def on_screen(
+    engine: Engine,
+    qtbot: QtBot,
+    size: tuple[int, int] = (1280, 800),
+    *,
+    person: Any = None,
+    make: Callable[[Desk], Pane] = MemoryPane,
+) -> AsyncIterator[tuple[Any, list[BaseException]]]:
+    """A place (this one, or that `make` gives) on an engine that is open."""
     signals = EngineSignals(engine.events)
     faults: list[BaseException] = []
-    pane = MemoryPane(Desk(engine, signals, faults.append, now=lambda: NOW, person=person))
+    pane = make(Desk(engine, signals, faults.append, now=lambda: NOW, person=person))
     qtbot.addWidget(pane)
     pane.resize(*size)
     pane.show()
     pane.activate()
-    await settle(pane)
+    if isinstance(pane, MemoryPane):
+        await settle(pane)
     try:
-        yield pane, engine, faults
+        yield pane, faults
         assert faults == []
     finally:
         signals.stop()
         await pane.tasks.end()
-        await engine.close(2.0)
 
 
 async def settle(pane: MemoryPane) -> None:

@@ -230,8 +230,8 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         if mode == "file":
             self._show_file()
         if mode != "review":
-            self.notices.drop("moved")
-            self.notices.drop("rival")
+            for key in ("moved", "rival", "note"):
+                self.notices.drop(key)
         if mode not in ("version", "compare"):
             self.scrubber.to_newest()
         self.settle_head()

@@ -67,6 +67,7 @@ class Reviews:
         self.review.reading_only = not is_open(proposal.info)
         await self._show_proposal(proposal, pinned)
         self.show_mode("review" if is_open(proposal.info) else "closed")
+        self._say_note(proposal)
         self._say_moved(proposal)
         self.tell_rival()
         self._ask_preview()
@@ -105,6 +106,13 @@ class Reviews:
         self._say_moved(proposal)
         self._ask_preview()
         self.settle_head()
+
+    def _say_note(self: Any, proposal: Proposal) -> None:
+        """What the run has to tell of itself, such as that the file was rebuilt."""
+        if proposal.note:
+            self.notice(proposal.note, tone="info", key="note")
+        else:
+            self.notices.drop("note")
 
     def _say_moved(self: Any, proposal: Proposal) -> None:
         conflicts = [c for c in proposal.changes if c.conflict]
