@@ -23,20 +23,18 @@ MOST = 5
 def nearest_words(store: Store, words: list[str], *, seconds: float = 0.06) -> tuple[str, ...]:
     """Up to `MOST` words to offer instead of `words`, nearest first, then those found most."""
     end = time.monotonic() + seconds
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, int] = {}
     for word in words:
         # The wrong letter may be the first one: at last, all words are looked at while time lasts.
         for beginning in dict.fromkeys((word[:3], word[:2], word[:1], word[1:2], "")):
             for away, near in _near(store, word, beginning, end):
                 known = found.get(near)
-                if near not in words and (known is None or away < known[0]):
-                    found[near] = (away, 0)
+                if near not in words and (known is None or away < known):
+                    found[near] = away
             if len(found) >= MOST or time.monotonic() > end:
                 break
     counts = store.documents_with(list(found))
-    there = [word for word in found if counts.get(word)]
-    there.sort(key=lambda word: (found[word][0], -counts[word], word))
-    return tuple(there[:MOST])
+    return tuple(sorted(found, key=lambda word: (found[word], -counts[word], word))[:MOST])
 
 
 def meant(store: Store, word: str) -> list[str]:

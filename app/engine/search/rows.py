@@ -100,12 +100,11 @@ class Row(Struct, frozen=True):
 
 
 class Posting(Struct, frozen=True):
-    """Where a term stands: a document's place in its file, its flags and bm25."""
+    """Where a term stands: a document's place in its file, and its flags."""
 
     file: int
     order: int
     flags: int
-    rank: float
 
 
 class FileRow(Struct):

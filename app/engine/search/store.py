@@ -258,7 +258,7 @@ class Store:
         """The newest documents that match one expression, and how many match (both bounded)."""
         where, values = self._where(expression, without, filters)
         sql = (
-            "SELECT d.file, d.ord, d.flags, t.rank FROM terms t JOIN docs d ON d.id=t.rowid "
+            "SELECT d.file, d.ord, d.flags FROM terms t JOIN docs d ON d.id=t.rowid "
             f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} "
             "ORDER BY t.rowid DESC LIMIT ?"
         )

@@ -34,8 +34,8 @@ def test_more_of_the_terms_rank_higher_and_a_rare_one_above_a_frequent_one(tmp_p
 def test_who_says_it_comes_before_who_is_spoken_to(tmp_path: Path) -> None:
     talk(
         tmp_path, "s-1", *FILLER,
-        said(100, "Bert: Good luck with the sails today, Ann, you and the others out there"),
-        said(110, "Ann: I mended the sails today, you and the others would have laughed"),
+        said(100, "Bert: Sails are sails, Ann"),
+        said(110, "Ann: I mended the sails today, you and the others would have laughed at it"),
     )  # fmt: skip
 
     async def work(index: MemoryIndex) -> None:
