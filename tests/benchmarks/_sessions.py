@@ -21,6 +21,7 @@ from app.engine.session import entries as e
 from app.engine.session.codec import encode
 from app.engine.session.log import SessionLog
 from app.engine.session.messages import derive
+from app.engine.session.pages import Pages
 from app.engine.session.session import Session
 from app.engine.session.store import SessionStore
 from app.engine.workspace.layout import Layout, ensure
@@ -123,6 +124,7 @@ def restoring(folder: Path, entries: int) -> dict[str, float]:
         assert session.counters.entries == len(decoded) == entries
         del decoded, session
     beyond = _memory_beyond(path) / entries
+    newest, far = _pages(path, entries // 20)
     return {
         "restore_entries": entries,
         "restore_seconds": round(min(ours), 3),
@@ -131,7 +133,26 @@ def restoring(folder: Path, entries: int) -> dict[str, float]:
         "restore_bytes_per_entry": round(beyond, 1),
         "restore_memory_ratio": round(beyond / 150, 3),
         "restore_memory_ratio_limit": 1.0,
+        "page_far_seconds": round(far, 5),
+        "page_far_ratio": round(far / newest, 3),
+        "page_far_ratio_limit": 5.0,
     }
+
+
+def _pages(path: Path, turn: int) -> tuple[float, float]:
+    """The newest two hundred items, and as many around one of an early turn, once its log was read
+    for that."""
+    log, pages, around = SessionLog(path), Pages(), f"u-{turn:032x}"
+    pages.page(log, around=around, limit=1)
+    took: tuple[list[float], list[float]] = ([], [])
+    for _ in range(ROUNDS):
+        for some_id, spent in zip(("", around), took, strict=True):
+            begun = time.process_time()
+            page = pages.page(log, around=some_id, limit=200)
+            spent.append(time.process_time() - begun)
+            assert len(page) == 200
+            assert not some_id or some_id in (item.id for item in page)
+    return min(took[0]), min(took[1])
 
 
 def _decoded(path: Path) -> list[object]:

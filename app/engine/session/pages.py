@@ -79,15 +79,22 @@ def _of_whole(log: Log, before: int | None, around: str, limit: int) -> list[Tra
 
 
 def _far(at: Positions, before: int | None, around: str, limit: int) -> list[TranscriptItem]:
-    row = at.row_of(around) if around else at.row_at(before or 0)
+    if not around:
+        return _before(at, at.row_at(before or 0), limit)[-limit:]
+    row = at.row_of(around)
     if row is None:
         return []
-    end = _a_page_later(at, row, limit) if around else row
-    picked = _gathered(at.backwards(end), 2 * limit if around else limit) or []
-    ready = items([*picked, *_changes(at, picked, end)])
+    ready = _before(at, _items_later(at, row, limit // 2 + 1), limit + limit // 2)
+    if len(ready) < limit:  # near the beginning
+        ready = _before(at, _items_later(at, row, limit), 2 * limit)
+    return _centred(ready, around, at.seq(row), limit)
+
+
+def _before(at: Positions, end: int, limit: int) -> list[TranscriptItem]:
+    """At least `limit` items, where there are so many, of the lines before row `end`."""
+    picked = _gathered(at.backwards(end), limit) or []
     last = picked[-1].seq if picked else 0
-    ready = [item for item in ready if item.seq <= last]
-    return _centred(ready, around, at.seq(row), limit) if around else ready[-limit:]
+    return [i for i in items([*picked, *_changes(at, picked, end)]) if i.seq <= last]
 
 
 def _centred(
@@ -102,13 +109,12 @@ def _centred(
     return ready[first : first + limit]
 
 
-def _a_page_later(at: Positions, row: int, limit: int) -> int:
-    """The row before which a page lies that begins with `row`."""
-    left = limit
+def _items_later(at: Positions, row: int, count: int) -> int:
+    """The row before which so many items lie, from `row` on."""
     for n, found in enumerate(at.read(row, len(at)), row):
-        if not left:
+        if not count:
             return n
-        left -= not isinstance(found, _NO_ITEM)
+        count -= not isinstance(found, _NO_ITEM)
     return len(at)
 
 
