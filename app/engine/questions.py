@@ -19,7 +19,7 @@ from app.engine.llm.roles import BUILTIN
 from app.engine.memory.acceptance import acceptance
 from app.engine.memory.diff import changes, word_marks
 from app.engine.memory.gathering import answer_of
-from app.engine.memory.losses import losses
+from app.engine.memory.losses import Losses
 from app.engine.memory.provenance import explain
 from app.engine.memory.quality import remarks
 from app.engine.memory.retention import RetentionItem
@@ -75,6 +75,7 @@ class Questions:
 
     def __init__(self, rooms: Rooms) -> None:
         self._rooms = rooms
+        self._losses = Losses(rooms.writer)
 
     async def status(self) -> Status:
         """What the status line shows, in one value."""
@@ -224,10 +225,7 @@ class Questions:
     async def losses(self, limit: int = 1_000) -> list[Loss]:
         """Facts that one of the newest `limit` versions dropped and MEMORY.md lacks now, newest
         first; `do.bring_back(loss.held, loss.line)` writes one of them in again."""
-        rooms = self._rooms
-        return await asyncio.to_thread(
-            lambda: losses(rooms.history, rooms.writer.read().text, limit=limit)
-        )
+        return await asyncio.to_thread(self._losses.find, limit)
 
     async def proposals(self, *, waiting: bool = False) -> list[ProposalInfo]:
         """Proposals, newest first; with `waiting`, only those a person can still decide."""

@@ -121,10 +121,11 @@ def lost(approved: str, text: str) -> tuple[Block, ...]:
     had, has = approved.split("\n"), text.split("\n")
     if set(had) <= set(has):
         return ()
-    present = {normal(b.text) for b in bullets(text)}
-    known = {normal(b.text) for b in bullets(approved)}
-    gone = [b for b in bullets(approved) if normal(b.text) not in present]
-    came = [b for b in bullets(text) if normal(b.text) not in known]
+    old = [(normal(b.text), b) for b in bullets(approved)]
+    new = [(normal(b.text), b) for b in bullets(text)]
+    known, present = {key for key, _ in old}, {key for key, _ in new}
+    gone = [b for key, b in old if key not in present]
+    came = [b for key, b in new if key not in known]
     unmatched = [link.old[0] for link in align(gone, came).links if link.kind == "dropped"]
     return tuple(gone[i] for i in sorted(unmatched))
 

@@ -27,21 +27,34 @@ class NothingToBringBack(UserError, ValueError):
     remedy = "Choose a line from the list of losses."
 
 
-def losses(history: History, now: str, *, limit: int = 1_000) -> list[Loss]:
-    """Facts that one of the newest `limit` versions dropped and that the file `now` lacks.
+class Losses:
+    """The losses of one workspace. What a version dropped is worked out once."""
 
-    Newest loss first; a fact dropped twice stands once. What was reworded, moved or merged into
-    another line is no loss.
-    """
-    found: list[Loss] = []
-    present = {normal(b.text) for b in bullets(now)}
-    for (newer, after), (older, before) in pairwise(history.walk(limit + 1)):
-        for block in lost(before, after):
-            if (key := normal(block.text)) not in present:
-                present.add(key)
-                place = block.start + 1
-                found.append(Loss(block.text, older.number, place, newer, block.section))
-    return found
+    def __init__(self, writer: MemoryWriter) -> None:
+        self._writer = writer
+        self._dropped: dict[str, tuple[Block, ...]] = {}  # by the id of the version that did
+
+    def find(self, limit: int = 1_000) -> list[Loss]:
+        """Facts that one of the newest `limit` versions dropped and that the file lacks now.
+
+        Newest loss first; a fact dropped twice stands once. What was reworded, moved or merged into
+        another line is no loss.
+        """
+        found: list[Loss] = []
+        present = {normal(b.text) for b in bullets(self._writer.read().text)}
+        for newer, older in pairwise(self._writer.history.versions(limit + 1)):
+            for block in self._dropped_by(newer, older):
+                if (key := normal(block.text)) not in present:
+                    present.add(key)
+                    place = block.start + 1
+                    found.append(Loss(block.text, older.number, place, newer, block.section))
+        return found
+
+    def _dropped_by(self, newer: Version, older: Version) -> tuple[Block, ...]:
+        if newer.id not in self._dropped:
+            text = self._writer.history.text
+            self._dropped[newer.id] = lost(text(older.number), text(newer.number))
+        return self._dropped[newer.id]
 
 
 def bring_back(writer: MemoryWriter, number: int, line: int, when: datetime) -> Version:
