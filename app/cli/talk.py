@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from app.engine.engine import Engine
 
 
+ANOTHER = "The server had read only a part of the conversation. Another answer comes:"
+TOO_LONG = "Shorten it, or put the text into a file of the workspace and ask about that."
+
+
 async def init(options: argparse.Namespace, out: Printer) -> int:
     from app.engine.engine import Engine
 
@@ -30,8 +34,13 @@ async def chat(options: argparse.Namespace, out: Printer) -> int:
         session_id = await _chosen_session(engine, options)
 
         def show(event: Event) -> None:
-            if isinstance(event, TurnEvent) and event.kind == "text":
+            if not isinstance(event, TurnEvent) or event.session_id != session_id:
+                return
+            if event.kind == "text":
                 out.fragment(event.text)
+            elif event.kind == "again":
+                out.text()
+                out.remark(ANOTHER)
 
         end = engine.events.subscribe(show)
         result = await engine.do.send(session_id, options.message)
@@ -41,7 +50,8 @@ async def chat(options: argparse.Namespace, out: Printer) -> int:
             await engine.drain()
         jobs = [job for job in await engine.ask.jobs() if job.session_id == session_id]
         if result.state == "failed":
-            out.remark(f"{result.error} {result.remedy}".strip())
+            remedy = TOO_LONG if result.failure == "question" else result.remedy
+            out.remark(f"{result.error} {remedy}".strip())
         out.data({
             "session": session_id,
             "reply": result.reply,
@@ -49,7 +59,9 @@ async def chat(options: argparse.Namespace, out: Printer) -> int:
             "usage": msgspec.to_builtins(result.usage),
             "jobs": [msgspec.to_builtins(job) for job in jobs],
         })  # fmt: skip
-        return DONE if result.state == "finished" else MODEL_FAILED
+        if result.state == "finished":
+            return DONE
+        return MODEL_FAILED if result.failure == "model" else DID_NOT_HAPPEN
 
 
 async def _chosen_session(engine: Engine, options: argparse.Namespace) -> str:
