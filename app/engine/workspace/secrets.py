@@ -75,7 +75,10 @@ _FORMS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
 
 Looking for the signs takes a hundredth of what the shapes take, and most texts have none.
 """
-_SIGNS = tuple(sign for _, signs, _ in _FORMS for sign in signs)
+_ALL_SIGNS = [sign for _, signs, _ in _FORMS for sign in signs]
+_WITH_LINE = [sign for sign in _ALL_SIGNS if "_" in sign]
+_WITH_DASH = [sign for sign in _ALL_SIGNS if "-" in sign]
+_OTHER_SIGNS = [sign for sign in _ALL_SIGNS if not {"_", "-"} & set(sign)]
 _BEARER = "bearer "  # in any case
 
 
@@ -86,9 +89,20 @@ class Masked(Struct, frozen=True):
     kinds: tuple[str, ...] = ()
 
 
+def _suspicious(text: str) -> bool:
+    """Whether any sign of a secret stands in the text."""
+    holds = text.__contains__
+    return (
+        ("_" in text and any(map(holds, _WITH_LINE)))
+        or ("-" in text and any(map(holds, _WITH_DASH)))
+        or any(map(holds, _OTHER_SIGNS))
+        or _BEARER in text.lower()
+    )
+
+
 def mask(text: str) -> Masked:
     """Replace each secret by `[masked: kind]`. Masking twice changes nothing more."""
-    if not any(map(text.__contains__, _SIGNS)) and _BEARER not in text.lower():
+    if not _suspicious(text):
         return Masked(text)
     kinds: list[str] = []
     for kind, _, form in _FORMS:
