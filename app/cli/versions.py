@@ -35,7 +35,7 @@ async def history(options: argparse.Namespace, out: Printer) -> int:
             lost = await engine.ask.losses(limit=100_000)
             for one in lost:
                 by = one.version
-                who = f"{by.cause} {by.run}".strip()
+                who = f"{by.cause} {one.run}".strip()
                 out.text(f"version {one.held}, line {one.line}: {one.text.strip()}")
                 out.text(f"      gone since {moment(by.when)}, version {by.number}, {who}")
             out.text(f"{len(lost)} lost." if lost else "Nothing was lost.")

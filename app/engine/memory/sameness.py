@@ -32,31 +32,25 @@ class Known:
     def __init__(self, lines: Iterable[str] = ()) -> None:
         self._keys: list[str] = []
         self._lines: list[str] = []
-        self._exact: dict[str, int] = {}
+        self._exact: set[str] = set()
         for line in lines:
             self._put(line, normal(line))
 
     def add(self, line: str) -> bool:
         """Take a line in; False when it is blank or said already."""
         key = normal(line)
-        if not key or self._place(line, key) is not None:
+        if not key or key in self._exact or self._alike(line, key):
             return False
         self._put(line, key)
         return True
 
-    def find(self, line: str) -> int | None:
-        """The place, in the order they came, of a line that says the same; None without one."""
-        return self._place(line, normal(line))
-
     def _put(self, line: str, key: str) -> None:
-        self._exact.setdefault(key, len(self._keys))
+        self._exact.add(key)
         self._keys.append(key)
         self._lines.append(line)
 
-    def _place(self, line: str, key: str) -> int | None:
+    def _alike(self, line: str, key: str) -> bool:
         from rapidfuzz import fuzz, process
 
-        if key in self._exact:
-            return self._exact[key]
         near = process.extract(key, self._keys, scorer=fuzz.ratio, score_cutoff=ALIKE, limit=5)
-        return next((at for _, _, at in near if _agree(line, self._lines[at])), None)
+        return any(_agree(line, self._lines[at]) for _, _, at in near)
