@@ -403,3 +403,21 @@ def test_what_a_placeholder_says_and_what_says_nothing() -> None:
     call = decode(ODD_LINES[6])
     assert isinstance(call, e.ToolUse)
     assert call.input == [1, None]
+
+
+def test_an_id_that_comes_again_leads_to_where_it_was_first(tmp_path: Path) -> None:
+    """Within one reading of the file, and in what another process wrote behind it."""
+    path = log_path(tmp_path)
+    path.write_bytes(
+        message_line(1, timestamp="2026-06-02T08:00:00+00:00")
+        + message_line(2)
+        + message_line(1, timestamp="2026-06-02T09:00:00+00:00")
+    )
+    session = load(tmp_path)
+    assert [entry.seq for entry in session.entries("m1")] == [2, 3]
+    session.append(e.Reset())
+    with path.open("ab") as file:
+        file.write(message_line(1, content="after the reset", seq=5) + message_line(3, seq=6))
+    again = session.add(user("said anew", "m1"))
+    assert again.id == "m1:r1"  # it was said before the reset, whatever came after
+    assert [entry.seq for entry in session.entries("m1")] == [2, 3, 4, 5, 6, 7]
