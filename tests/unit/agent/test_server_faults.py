@@ -106,6 +106,38 @@ def test_a_prompt_that_is_cut_again_is_not_sent_a_third_time(tmp_path: Path) -> 
     run(main())
 
 
+def test_room_is_made_once_in_a_turn_of_several_steps(tmp_path: Path) -> None:
+    """Each step's prompt is cut: the first makes room and asks again, the second is only said."""
+
+    async def main() -> None:
+        always = lambda _request: 6_000  # noqa: E731
+        execute, ran = recorder()
+        scripts = [
+            say("a"), say("b"), say("half", prompt=2_050), SUMMARY,
+            use(call("execute", {"a": 1}, id="c1"), prompt=2_050), say("done, half", prompt=2_050),
+            say("never asked for"),
+        ]  # fmt: skip
+        async with engine_on(
+            tmp_path, *scripts, config=config(), tools=[execute], window=4_096, estimate=always
+        ) as desk:
+            await desk.send("first")
+            await desk.send("second")
+            result = await desk.send("third")
+            assert (result.state, result.reply) == ("finished", "done, half")
+            assert ran == [{"a": 1}]
+            assert len(desk.server.requests) == 6
+            assert compactions(desk) == 1
+            kinds = [e.kind for e in desk.events if isinstance(e, TurnEvent)]
+            assert kinds.count("again") == 1
+            steps = [e.step for e in desk.events if isinstance(e, Activity)]
+            assert steps.count("suspected_truncation") == 3
+            # The next turn may make room once more.
+            desk.server.scripts[:] = [say("half", prompt=2_050), SUMMARY, say("whole")]
+            assert (await desk.send("fourth")).reply == "whole"
+
+    run(main())
+
+
 def test_a_cut_prompt_without_compaction_is_only_said(tmp_path: Path) -> None:
     async def main() -> None:
         switched_off = EngineConfig(agent=BARE.replace(compaction=False))
