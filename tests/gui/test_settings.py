@@ -173,6 +173,7 @@ def test_every_row_has_a_name_and_a_sentence() -> None:
         ("agent.max_output", "", None),
         ("eviction.excluded_tool_names", "shell, 搜索", frozenset({"shell", "搜索"})),
         ("injection.additional_context_files", "a.md, b c.md", ("a.md", "b c.md")),
+        ("memory.never_remember", "salary，工资, tea", ("salary", "工资", "tea")),
     ],
 )
 def test_what_is_typed_becomes_a_value_and_back(path: str, text: str, value: Any) -> None:
