@@ -19,7 +19,13 @@ def hit_row(hit: Hit) -> dict[str, Any]:
         "layer": hit.layer, "path": hit.path, "line": hit.line, "session": hit.session_id,
         "entry": hit.entry_id, "when": hit.when, "text": hit.text, "score": hit.score,
         "spans": [[span.start, span.end] for span in hit.spans],
+        "places": [[place.path, place.line] for place in hit.places],
     }  # fmt: skip
+
+
+def hit_line(hit: Hit) -> str:
+    also = ", ".join(f"{place.path}#{place.line}" for place in hit.places)
+    return f"{hit.path}#{hit.line}: {hit.text.strip()}" + (f" (also {also})" if also else "")
 
 
 async def search(options: argparse.Namespace, out: Printer) -> int:
@@ -33,13 +39,16 @@ async def search(options: argparse.Namespace, out: Printer) -> int:
         await engine.index_ready()
         found = await engine.ask.search(query)
         for hit in found.hits:
-            out.text(f"{hit.path}#{hit.line}: {hit.text.strip()}")
-        out.text(found.reason if not found.hits else f"{found.total} hits ({found.mode})")
+            out.text(hit_line(hit))
+        out.text(f"{found.total} hits ({found.mode})" if found.hits else found.reason)
+        if found.nearest:
+            out.text(f"Near: {', '.join(found.nearest)}")
         out.data({
             "hits": [hit_row(hit) for hit in found.hits],
             "total": found.total,
             "mode": found.mode,
             "reason": found.reason,
+            "nearest": found.nearest,
         })  # fmt: skip
         return DONE
 

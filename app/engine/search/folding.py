@@ -13,6 +13,8 @@ from app.engine.records import LAYERS, Hit, HitPlace, Query
 from app.engine.search.terms import fold
 
 LINES = frozenset({"memory", "daily", "history"})
+_NEARER = ("memory", "daily", "sessions", "evicted", "history")
+"""Layers from what holds now to what once held."""
 MOST_PLACES = 50
 """Places of one hit that are named."""
 
@@ -34,11 +36,17 @@ class Folding:
                 self._at[same] = len(self.hits)
             self.hits.append(hit)
         elif len(self.hits[at].places) < MOST_PLACES:
-            first = self.hits[at]
-            place = HitPlace(
-                hit.layer, hit.path, hit.line, hit.when, hit.session_id, hit.entry_id, hit.role
-            )  # fmt: skip
-            self.hits[at] = replace(first, places=(*first.places, place))
+            self.hits[at] = _together(self.hits[at], hit)
+
+
+def _together(first: Hit, other: Hit) -> Hit:
+    """Both as one hit, at the place where a person would rather read it."""
+    rather, further = sorted((first, other), key=lambda hit: _NEARER.index(hit.layer))
+    place = HitPlace(
+        further.layer, further.path, further.line, further.when, further.session_id,
+        further.entry_id, further.role,
+    )  # fmt: skip
+    return replace(rather, score=first.score, places=(*first.places, place))
 
 
 def folded_layers(query: Query, mode: str) -> frozenset[str]:

@@ -34,6 +34,7 @@ def test_one_line_is_one_hit_with_its_places_when_wanted(tmp_path: Path, mode: s
         assert sum(plain.counts.values()) == sum(folded.counts.values()) == 5
         lines = [hit for hit in folded.hits if hit.layer in ("memory", "daily")]
         (line,) = lines
+        assert line.layer == "memory", "what holds now is the hit"
         assert {line.path, *(place.path for place in line.places)} == {
             "MEMORY.md", "memory/2026-06-02.md", "memory/archive/2025-06-02.md",
         }  # fmt: skip
