@@ -10,6 +10,7 @@ from app.engine.errors import UserError
 from app.engine.memory import provenance
 from app.engine.memory.diff import difference
 from app.engine.memory.proposals import Stored
+from app.engine.records import Decision
 from app.engine.workspace.history import History
 from app.engine.workspace.pins import broken
 
@@ -24,7 +25,8 @@ def pins_hold(pins: Collection[str], base: str, text: str) -> None:
 
 
 def told_of(stored: Stored, text: str, history: History, when: datetime) -> dict[str, Any]:
-    """The arguments of a version written for a proposal: cause, run, model, inputs, origins."""
+    """The arguments of a version written for a proposal: cause, run, model, inputs, decisions,
+    origins."""
     before = provenance.from_record(history.provenance())
     changes = difference(stored.base, text).changes
     origins = provenance.carried(text, changes, before, stored.origins)
@@ -35,6 +37,14 @@ def told_of(stored: Stored, text: str, history: History, when: datetime) -> dict
         "model": stored.model,
         "prompt_hash": stored.prompt_hash,
         "inputs": [f"{i.path}#{i.ordinal}" for i in stored.inputs],
+        "decisions": ", ".join(_said(decision) for decision in stored.decisions),
         "provenance": provenance.to_record(origins),
         "note": BY_POLICY if stored.automatic else BY_PERSON,
     }
+
+
+def _said(decision: Decision) -> str:
+    """A decision as the history keeps it; own words stand in the version itself."""
+    if decision.verdict == "reject":
+        return f"{decision.n} rejected"
+    return f"{decision.n} {'accepted' if decision.text is None else 'edited'}"

@@ -59,6 +59,7 @@ class History:
         model: str = "",
         prompt_hash: str = "",
         inputs: Sequence[str] = (),
+        decisions: str = "",
         note: str = "",
     ) -> Version:
         """Add one version; `provenance` None carries the last one's over. `when` is aware.
@@ -76,7 +77,7 @@ class History:
             "Version": str(self._number(tip) + 1 if tip else 1),
             "Cause": cause, "Model": model, "Prompt-Hash": prompt_hash,
             "Inputs": ", ".join(inputs), "Run": run, "When": when.isoformat(),
-            "Added": str(added), "Dropped": str(dropped), "Note": note,
+            "Added": str(added), "Dropped": str(dropped), "Decisions": decisions, "Note": note,
         }  # fmt: skip
         try:
             oid = self._write(repo, text, kept, trailers, when, [tip.id] if tip else [])
@@ -169,7 +170,8 @@ class History:
     def text(self, number: int) -> str:
         """The whole text of one version, lines ending at U+000A. Raises `VersionNotFound`."""
         repo = self._open(create=False)
-        return repo.read(self._place(repo, number)[1])[1].decode()
+        _, blob = self._place(repo, number)
+        return repo.read(blob)[1].decode()
 
     def latest_text(self) -> str | None:
         """The newest version's text; None when there is no version yet."""

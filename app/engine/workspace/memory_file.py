@@ -112,6 +112,7 @@ class MemoryWriter:
         model: str = "",
         prompt_hash: str = "",
         inputs: Sequence[str] = (),
+        decisions: str = "",
         provenance: Mapping[str, Any] | None = None,
         note: str = "",
     ) -> Version:
@@ -134,7 +135,7 @@ class MemoryWriter:
             self._replace(text)
             return self.history.commit(
                 text, cause=cause, when=when, provenance=provenance, run=run, model=model,
-                prompt_hash=prompt_hash, inputs=inputs, note=note,
+                prompt_hash=prompt_hash, inputs=inputs, decisions=decisions, note=note,
             )  # fmt: skip
 
     def save(

@@ -9,6 +9,7 @@ import asyncio
 from datetime import timedelta
 from pathlib import Path
 
+import pygit2
 import pytest
 
 from app.engine.config import EngineConfig, MemoryConfig
@@ -150,6 +151,9 @@ def test_acceptance_counts_what_people_decided_per_model_and_prompt(tmp_path: Pa
     own = Decision(2, "accept", "- own words for thing1")
     part = [Decision(1, "accept"), own, Decision(3, "reject")]
     desk.review.apply(run, part, when=START)
+    git = pygit2.Repository(str(desk.layout.history))
+    message: str = git.head.peel(pygit2.Commit).message
+    assert "Decisions: 1 accepted, 2 edited, 3 rejected" in message.split("\n")
     (row,) = rows(desk)
     assert (row.model, row.curator, row.proposals) == ("scripted", "llm", 1)
     assert row.prompt_hash

@@ -52,12 +52,16 @@ def test_the_commit_holds_the_trailers_and_both_files(history: History, tmp_path
     history.commit(
         "x\n", cause="consolidation", when=WHEN, run="r", model="m", prompt_hash="h",
         inputs=["a", "b"], provenance={"k": {"file": "memory/2026-06-01.md"}},
+        decisions="1 accepted, 2 rejected",
     )  # fmt: skip
     repo = pygit2.Repository(str(tmp_path / "w" / ".palimpsest" / "history.git"))
     commit = repo[repo.head.target]
     assert repo.is_bare
     assert sorted(entry.name for entry in commit.tree) == ["MEMORY.md", "provenance.json"]
-    for line in ("Cause: consolidation", "Model: m", "Prompt-Hash: h", "Inputs: a, b", "Run: r"):
+    for line in (
+        "Cause: consolidation", "Model: m", "Prompt-Hash: h", "Inputs: a, b", "Run: r",
+        "Decisions: 1 accepted, 2 rejected",
+    ):  # fmt: skip
         assert line in commit.message.split("\n")
     assert commit.author.name == "Palimpsest"
     assert (commit.commit_time, commit.commit_time_offset) == (int(WHEN.timestamp()), 120)
