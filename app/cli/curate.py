@@ -112,9 +112,9 @@ async def proposals(options: argparse.Namespace, out: Printer) -> int:
             return await _statistics(engine, out)
         known = await engine.ask.proposals()
         for one in known:
-            counts = [f"{one.changes} changes"]
+            counts = [count(one.changes, "change")]
             counts += [f"{one.dropped} lost"] * bool(one.dropped)
-            counts += [f"{one.failed_checks} checks failed"] * bool(one.failed_checks)
+            counts += [f"{count(one.failed_checks, 'check')} failed"] * bool(one.failed_checks)
             counts += [f"again of {one.again_of}"] * bool(one.again_of)
             out.text(f"{one.id}  {one.state:<14} {moment(one.when)}  {', '.join(counts)}")
         if not known:
@@ -131,12 +131,17 @@ async def _statistics(engine: Engine, out: Printer) -> int:
         who = f"{row.model or row.curator}, prompt {row.prompt_hash or 'none'}"
         out.text(
             f"{share:>5} accepted  {row.accepted} yes ({row.edited} in other words), "
-            f"{row.rejected} no, {row.proposals} proposals  {who}"
+            f"{row.rejected} no, {count(row.proposals, 'proposal')}  {who}"
         )
     if not rows:
         out.text("No proposals yet.")
     out.data([msgspec.to_builtins(row) for row in rows])
     return DONE
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things, as people read it."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def moment(when: datetime) -> str:

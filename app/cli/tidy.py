@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from app.cli.command import DID_NOT_HAPPEN, DONE, USAGE, Command, Printer
+from app.cli.curate import count
 from app.cli.opened import opened, wait_for_job
 from app.engine.records import EvictedInfo
 
@@ -60,13 +61,13 @@ async def _clean(engine: Engine, chosen: Sequence[EvictedInfo], sure: bool, out:
     """Show what would go to the trash, ask, and move it there."""
     _show(chosen, out)
     total = sum(one.bytes for one in chosen)
-    if chosen and not sure and not _asked(f"Move {len(chosen)} files, {total:,} bytes?"):
+    if chosen and not sure and not _asked(f"Move {count(len(chosen), 'file')}, {total:,} bytes?"):
         out.remark("Nothing was moved. Say --yes to move them without being asked.")
         out.data({"moved": 0, "bytes": 0, "files": [evicted_row(one) for one in chosen]})
         return DID_NOT_HAPPEN
     moved = await engine.do.clean_evicted([one.path for one in chosen]) if chosen else 0
     days = (await engine.ask.config()).maintenance.trash_days
-    said = f"{moved} files are in the trash, and deleted from it after {days} days."
+    said = f"{count(moved, 'file')} moved to the trash, to be deleted from it after {days} days."
     out.text(said if moved else "Nothing is that old.")
     out.data({"moved": moved, "bytes": total, "files": [evicted_row(one) for one in chosen]})
     return DONE
