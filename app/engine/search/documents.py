@@ -11,6 +11,7 @@ Lines end at the byte 0x0A only. Session logs are cut in `logs.py`.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import BinaryIO
 from app.engine.records import Layer
 from app.engine.search import logs
 from app.engine.search.rows import Cursor, Document, Told, moment
-from app.engine.workspace.secrets import mask
+from app.engine.workspace.secrets import KeyBlocks, mask, spans
 
 CHUNK = 2_000
 """Characters of one document of an evicted result."""
@@ -76,13 +77,14 @@ _HEADING = re.compile(r"## Memory (?:Flush|Save) (?:—|-) (\S+)\s*")
 def _lines(file: BinaryIO, path: str, cursor: Cursor, zone: tzinfo) -> Iterator[Document]:
     when = _day_of(path, zone)
     daily = path.startswith("memory/")
+    blocks = KeyBlocks()
     for raw in file:
         offset = cursor.past(raw)
         text = _markdown_line(raw, first=cursor.line == 1)
         heading = _HEADING.fullmatch(text) if daily else None
         if heading:
             when = moment(heading[1]) or when
-        if not text.strip() or heading or _OURS.fullmatch(text):
+        if blocks.covers(text) or not text.strip() or heading or _OURS.fullmatch(text):
             continue
         yield Document(cursor.order, cursor.line, offset, len(raw), plain_line(text), when)
         cursor.order += 1
@@ -130,8 +132,11 @@ def _day_of(path: str, zone: tzinfo) -> datetime | None:
 
 
 def _chunks(file: BinaryIO, cursor: Cursor) -> Iterator[Document]:
+    blocks = KeyBlocks()
     for raw in file:
         start = cursor.past(raw)
+        if blocks.covers(raw[:CHUNK].decode("utf-8", "replace")):
+            continue
         for begin, length, text in _pieces(raw):
             if text.strip():
                 yield Document(cursor.order, cursor.line, start + begin, length, text)
@@ -143,23 +148,24 @@ def _chunk_text(raw: bytes) -> str:
 
 
 def _pieces(raw: bytes) -> Iterator[tuple[int, int, str]]:
-    """(byte offset, byte length, text) of the pieces of one line, at most CHUNK characters each."""
-    text = raw.decode("utf-8", "replace")
-    if len(text) <= CHUNK:
-        yield 0, len(raw), _chunk_text(raw)
-        return
-    begin = 0
-    while begin < len(raw):
-        end = min(len(raw), begin + CHUNK * (len(raw) // len(text) + 1))
-        while end < len(raw) and raw[end] & 0xC0 == 0x80:
-            end -= 1
-        part = raw[begin:end].decode("utf-8", "replace")
-        if len(part) > CHUNK:
-            part = part[:CHUNK]
-            end = begin + len(part.encode("utf-8", "replace"))
-        end = max(end, begin + 1)
-        yield begin, end - begin, _chunk_text(raw[begin:end])
-        begin = end
+    """(byte offset, byte length, text) of the pieces of one line, at most CHUNK characters each.
+
+    No secret is cut in two, for its halves would not be known as one; one that is longer than a
+    piece is left out.
+    """
+    text = raw.decode("utf-8", "surrogateescape")
+    secrets = spans(text)
+    begin = offset = 0
+    while begin < len(text):
+        end = min(begin + CHUNK, len(text))
+        at = bisect_left(secrets, (end,)) - 1  # the last one that begins before the end
+        if at >= 0 and end < secrets[at][1]:
+            first, last = secrets[at]
+            end = first if first > begin else last
+        part = text[begin:end].encode("utf-8", "surrogateescape")
+        if end - begin <= CHUNK:
+            yield offset, len(part), _chunk_text(part)
+        begin, offset = end, offset + len(part)
 
 
 # ---------------------------------------------------------------------------- reading back

@@ -34,6 +34,8 @@ from app.engine.search.rows import (
 )
 from app.engine.workspace.secrets import mask
 
+LONGEST_SECRET = 4_000
+"""Characters behind those, so that a secret which stands across the end is known as one."""
 LONGEST_TEXT = 200_000
 """Characters of one entry that are indexed; of a longer one, the beginning."""
 LONGEST_LINE = 64_000_000
@@ -186,7 +188,8 @@ def _text(entry: _Entry) -> str:
         text = _flat(entry.output)
     else:
         return ""
-    return mask(_sound(text[:LONGEST_TEXT])).text
+    # A secret that stands across the end is masked, not cut.
+    return mask(_sound(text[: LONGEST_TEXT + LONGEST_SECRET])).text[:LONGEST_TEXT]
 
 
 def _arguments(value: Any) -> str:

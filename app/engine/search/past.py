@@ -25,6 +25,7 @@ from app.engine.search.documents import plain_line
 from app.engine.search.rows import Document, FileRow
 from app.engine.workspace.history import History
 from app.engine.workspace.layout import Layout
+from app.engine.workspace.secrets import KeyBlocks, mask
 
 HISTORY, PROPOSAL = "history:", "proposal:"
 PAST = (HISTORY, PROPOSAL)
@@ -65,7 +66,10 @@ def paths(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def kept(row: FileRow, lines: list[Line]) -> list[Document]:
-    """The documents of `lines`; their texts go into `row.text`, as no file holds them."""
+    """The documents of `lines`; their texts go into `row.text`, as no file holds them, and without
+    secrets."""
+    blocks = KeyBlocks()
+    lines = [(n, role, mask(line).text) for n, role, line in lines if not blocks.covers(line)]
     when = datetime.fromtimestamp(row.mtime_ns / 1e9, UTC)
     made: list[Document] = []
     offset = 0

@@ -22,7 +22,6 @@ _BLOCK_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?----
 _BLOCK_LINE = re.compile(
     r"\s*(?:[A-Za-z0-9+/=\\]*|[A-Z][A-Za-z-]{2,20}: .{1,200}|-----END [^-]{0,60}-----.*)\s*"
 )
-_LONGEST = 2_000  # characters of a secret that are looked at on both sides of a cut
 _FORMS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ("private key", ("-----BEGIN ",), _KEY_BLOCK),
     ("API key", ("sk-",), re.compile(_EDGE + r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")),
@@ -117,21 +116,18 @@ def mask(text: str) -> Masked:
     return Masked(text, tuple(kinds))
 
 
-def uncut(text: str, at: int) -> int:
-    """The last place not after `at` where the text may be cut without parting a secret.
-
-    `at` itself when a secret fills everything before it.
-    """
-    start = max(0, at - _LONGEST)
-    near = text[start : at + _LONGEST]
-    for _, signs, form in _FORMS:
-        where = near.lower() if signs == ("bearer ",) else near
-        if not any(sign in where for sign in signs):
-            continue
-        for match in form.finditer(near):
-            if match.start() < at - start < match.end() and start + match.start() > 0:
-                return start + match.start()
-    return at
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where secrets stand, as (start, end) in order, so that a text is not cut inside one."""
+    if not _suspicious(text):
+        return []
+    found = sorted(one.span() for _, _, form in _FORMS for one in form.finditer(text))
+    out: list[tuple[int, int]] = []
+    for start, end in found:
+        if out and start < out[-1][1]:
+            start, end = out[-1][0], max(end, out[-1][1])
+            out.pop()
+        out.append((start, end))
+    return out
 
 
 class KeyBlocks:

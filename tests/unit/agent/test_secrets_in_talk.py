@@ -156,3 +156,41 @@ async def shown(desk: EngineDesk, day: str) -> None:
             e.step == "flush" and e.state == "finished"]  # fmt: skip
     kinds = [kind for kind, _ in SECRETS.values()]
     assert sorted(said[0]) == sorted(kinds * len(PLACES))
+
+
+@pytest.mark.case("B85")
+def test_keys_in_texts_of_others_are_not_in_the_index(tmp_path: Path) -> None:
+    """A person's MEMORY.md and its versions, another program's log, and the file of a long result
+    stay as they are; what can be searched of them is masked, also where a key goes over several
+    lines or over the edge between two pieces of a long one."""
+
+    async def main() -> None:
+        openai, github = SECRETS["openai"][1], SECRETS["github"][1]
+        one_line = "".join(f"{'x' * (1_990 - n)} {openai} {github} " for n in range(40))
+        output = f"{told('tool')}\n{one_line}\n{CONTROLS['hash']}\n" + "and so on\n" * 9_000
+        (tmp_path / "memory").mkdir()
+        (tmp_path / "memory" / "2026-06-02.md").write_text(told("person"), encoding="utf-8")
+        (tmp_path / "MEMORY.md").write_text(told("model"), encoding="utf-8")
+        scripts = (use(call("execute", {}, id="c1")), say("Long."))
+        tools = [running(output)]
+        config = EngineConfig(memory=MemoryConfig(policy="review"))
+        async with engine_on(tmp_path, *scripts, config=config, tools=tools) as desk:
+            await desk.engine.index_ready()
+            now = await desk.engine.ask.memory()
+            assert now.text == told("model")
+            await desk.engine.do.write_memory("- All gone\n", now.sha256)
+            await desk.send("Go")
+            await desk.engine.drain()
+            (kept,) = await desk.engine.ask.evicted()
+            await desk.engine.do.reindex()
+            await desk.engine.drain()
+            assert (tmp_path / kept.path).read_text(encoding="utf-8") == output
+            await not_found(desk)
+            found = await desk.engine.ask.search(Query(CONTROLS["hash"], limit=100))
+            layers = {place.layer for hit in found.hits for place in (hit, *hit.places)}
+            assert layers >= {"evicted", "daily", "history"}
+        for index in (tmp_path / ".palimpsest").glob("index.db*"):
+            for name, naked in NAKED.items():
+                assert naked.encode() not in index.read_bytes(), name
+
+    run(main())

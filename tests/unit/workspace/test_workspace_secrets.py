@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from app.engine.workspace.secrets import KeyBlocks, mask, uncut
+from app.engine.workspace.secrets import KeyBlocks, mask, spans
 
 # Joined here, so that no scanner takes them for real ones.
 SECRETS = [
@@ -73,19 +73,21 @@ def test_what_only_looks_random_is_left(text: str) -> None:
 
 
 @pytest.mark.parametrize("secret", [secret for _, secret in SECRETS] + [PEM])
-def test_a_text_is_cut_beside_a_secret_and_never_in_it(secret: str) -> None:
-    text = f"before {secret} after and more"
-    whole = mask(text).text
-    for at in range(1, len(text)):
-        cut = uncut(text, at)
-        assert at - len(secret) <= cut <= at
-        assert mask(text[:cut]).text + mask(text[cut:]).text == whole
-    assert uncut(secret + secret[-4:], len(secret) - 3) == len(secret) - 3, "it must go on"
+def test_where_a_secret_stands_is_known(secret: str) -> None:
+    text = f"before {secret} after {secret}"
+    at = text.rindex(secret)
+    assert spans(text) == [(7, 7 + len(secret)), (at, at + len(secret))]
+
+
+def test_secrets_inside_one_another_are_one_place() -> None:
+    inner = SECRETS[0][1]
+    text = f"see https://ines:{inner}@example.org"
+    assert spans(text) == [(4, text.index("@"))]
 
 
 @pytest.mark.parametrize("text", CONTROLS)
-def test_other_text_is_cut_where_it_should_be(text: str) -> None:
-    assert [uncut(text, at) for at in range(1, len(text))] == list(range(1, len(text)))
+def test_other_text_is_no_such_place(text: str) -> None:
+    assert spans(text) == []
 
 
 def covered(*lines: str) -> list[bool]:
