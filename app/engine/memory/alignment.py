@@ -10,8 +10,10 @@ exactly one other, or in exactly one link, or blank.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from msgspec import Struct
@@ -24,8 +26,10 @@ from app.engine.records import ChangeKind
 
 SIMILAR = 0.6
 _LCS_CELLS = 100_000_000  # bits of the table: 12 MB; larger gaps are paired by their words alone
-_CANDIDATES = 8
-_COMMON = 40  # a word in more blocks than this leads nowhere
+_CANDIDATES = 6
+_COMMON = 40  # a word in more blocks than this leads to the nearest of them alone
+_NEAREST = 2  # of them, on either side
+_FOLDED = ("bullet", "text", "table")  # what can be merged or split
 
 
 class Link(Struct):
@@ -156,13 +160,16 @@ class _Pairing:
         self._old, self._new = old, new
         self._of_old: dict[int, Link] = {}
         self._of_new: dict[int, Link] = {}
+        back = [(j, i) for i, j in equal]
+        self._finders = {True: _Finder(base, result, old, new, equal),
+                         False: _Finder(result, base, new, old, back)}  # fmt: skip
 
     def links(self) -> Iterable[Link]:
         self._same_text_elsewhere()
         self._similar()
         self._renamed_sections()
-        self._fold(self._free_old(), self._new, forward=True)
-        self._fold(self._free_new(), self._old, forward=False)
+        self._fold(self._free_old(), forward=True)
+        self._fold(self._free_new(), forward=False)
         for i in self._free_old():
             self._of_old[i] = Link("dropped", [i], [])
         for j in self._free_new():
@@ -199,11 +206,12 @@ class _Pairing:
 
     def _similar(self) -> None:
         """The most alike first; ties go to the nearest in order."""
-        old, new = self._free_old(), self._free_new()
+        rank = {j: n for n, j in enumerate(self._free_new())}
         scored: list[tuple[float, int, int, int]] = []
-        rank = {j: n for n, j in enumerate(new)}
-        for n, (i, found) in enumerate(self._candidates(old, new, self._base, self._result)):
-            for j in found:
+        for n, i in enumerate(self._free_old()):
+            for j in self._finders[True].near(i):
+                if j not in rank:
+                    continue
                 if (self._base[i].kind == "heading") != (self._result[j].kind == "heading"):
                     continue
                 score = likeness_of(self._base[i], self._result[j])
@@ -212,27 +220,6 @@ class _Pairing:
         for _score, _distance, i, j in sorted(scored):
             if i not in self._of_old and j not in self._of_new:
                 self._join(self._kind(i), i, j)
-
-    def _candidates(
-        self, left: list[int], right: list[int], ours: Sequence[Block], theirs: Sequence[Block]
-    ) -> Iterable[tuple[int, list[int]]]:
-        """For each block of `left`, the few blocks of `right` that share its rarer words."""
-        if len(left) * len(right) <= 2_500:
-            return [(i, right) for i in left]
-        index: dict[str, list[int]] = defaultdict(list)
-        for j in right:
-            for word in likeness.words(theirs[j].text):
-                index[word].append(j)
-        found: list[tuple[int, list[int]]] = []
-        for i in left:
-            votes: Counter[int] = Counter()
-            for word in likeness.words(ours[i].text):
-                holders = index.get(word, ())
-                if len(holders) <= _COMMON:
-                    for j in holders:
-                        votes[j] += 1
-            found.append((i, [j for j, _ in votes.most_common(_CANDIDATES)]))
-        return found
 
     def _renamed_sections(self) -> None:
         """Headings whose first content stayed are one section, whatever their names."""
@@ -251,22 +238,25 @@ class _Pairing:
     def _first_after(blocks: Sequence[Block], at: int) -> int:
         return next((k for k in range(at + 1, len(blocks)) if blocks[k].kind != "blank"), -2)
 
-    def _fold(self, free: list[int], others: list[int], *, forward: bool) -> None:
+    def _fold(self, free: list[int], *, forward: bool) -> None:
         """Blocks whose words are held by one block of the other side become part of its change.
 
         Forward: lines of the base that went into one line (merged). Backward: lines of the result
         that came out of one line (split).
+
+        A line with a number that the other lacks is no part of it: it was dropped, or is new.
         """
-        ours, theirs = (
-            (self._base, self._result) if forward else (self._result, self._base)
-        )  # fmt: skip
-        homes = [k for k in others if theirs[k].kind in ("bullet", "text", "table")]
-        free = [k for k in free if ours[k].kind in ("bullet", "text", "table")]
-        for k, found in self._candidates(free, homes, ours, theirs):
+        ours, theirs = (self._base, self._result) if forward else (self._result, self._base)
+        for k in free:
             part = likeness.words(ours[k].text)
-            if len(part) < 2:
+            if ours[k].kind not in _FOLDED or len(part) < 2:
                 continue
-            best = max(found, key=self._holds(part, theirs), default=None)
+            counts = likeness.numbers(ours[k].text)
+            homes = (
+                j for j in self._finders[forward].near(k)
+                if theirs[j].kind in _FOLDED and counts <= likeness.numbers(theirs[j].text)
+            )  # fmt: skip
+            best = max(homes, key=self._holds(part, theirs), default=None)
             if best is not None and self._holds(part, theirs)(best) >= SIMILAR:
                 self._attach(k, best, forward=forward)
 
@@ -288,10 +278,68 @@ class _Pairing:
         (self._of_old if forward else self._of_new)[k] = link
 
 
+class _Finder:
+    """For a block of one text the few of the other that may be the same.
+
+    They share its rarer words, or stand where it would stand by the equal blocks before it. Where
+    there are few blocks, all are looked at. `equal` are pairs of ours and theirs.
+    """
+
+    def __init__(
+        self,
+        ours: Sequence[Block],
+        theirs: Sequence[Block],
+        left: Sequence[int],
+        right: Sequence[int],
+        equal: Sequence[tuple[int, int]],
+    ) -> None:
+        self._ours, self._theirs, self._right = ours, theirs, right
+        self._all = len(left) * len(right) <= 2_500
+        self._marks = [(-1, -1), *equal]
+        self._before = [mark[0] for mark in self._marks]
+        self._known: dict[int, Sequence[int]] = {}
+
+    @cached_property
+    def _holders(self) -> dict[str, list[int]]:
+        index: dict[str, list[int]] = defaultdict(list)
+        for j in self._right:
+            for word in likeness.words(self._theirs[j].text):
+                index[word].append(j)
+        return index
+
+    def near(self, i: int) -> Sequence[int]:
+        """Blocks of theirs, the most promising first."""
+        if self._all:
+            return self._right
+        known = self._known.get(i)
+        if known is None:
+            known = self._known[i] = self._look(i)
+        return known
+
+    def _look(self, i: int) -> Sequence[int]:
+        here, there = self._marks[bisect_left(self._before, i) - 1]
+        place = there + i - here
+        votes = list(_nearest(self._right, place))
+        index = self._holders
+        for word in likeness.words(self._ours[i].text):
+            if word in index:
+                holders = index[word]
+                votes += holders if len(holders) <= _COMMON else _nearest(holders, place)
+        counts = Counter(votes)
+        if len(counts) <= _CANDIDATES:
+            return list(counts)
+        return [j for j, _ in counts.most_common(_CANDIDATES)]
+
+
+def _nearest(places: Sequence[int], place: int) -> Sequence[int]:
+    at = bisect_left(places, place)
+    return places[max(0, at - _NEAREST) : at + _NEAREST]
+
+
 def likeness_of(one: Block, other: Block) -> float:
     """How alike two blocks are, 0 to 1: characters in order, or words in any order."""
     a, b = one.body, other.body
-    ratio = fuzz.ratio(a, b) / 100
+    ratio = fuzz.ratio(a, b, score_cutoff=100 * SIMILAR) / 100
     if ratio >= SIMILAR:
         return ratio
     shared = likeness.share(likeness.words(a), likeness.words(b))

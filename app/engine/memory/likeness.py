@@ -68,11 +68,16 @@ def share(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / union if union else 0.0
 
 
+def numbers(text: str) -> frozenset[str]:
+    """The numbers of a line, as they are written."""
+    return frozenset(m.group() for m in _NUMBER.finditer(unicodedata.normalize("NFKC", body(text))))
+
+
 def specifics(text: str) -> frozenset[str]:
     """Names, numbers, dates and paths of a line, case folded where case carries nothing."""
     plain = unicodedata.normalize("NFKC", body(text))
     found = {m.group() for m in _DATE.finditer(plain)}
-    found.update(m.group() for m in _NUMBER.finditer(plain))
+    found |= numbers(text)
     found.update(m.group().rstrip(".").casefold() for m in _PATH.finditer(plain))
     found.update(m.group().casefold() for m in _NAME.finditer(plain))
     first = _FIRST_NAME.match(plain)

@@ -137,3 +137,24 @@ def test_a_file_of_three_megabytes_with_one_change_is_one_decision() -> None:
     lines[40_000] += ", seen again"
     (change,) = changes(base, "\n".join(lines))
     assert (change.kind, change.base_line) == ("reworded", 40_001)
+
+
+def test_a_large_file_of_common_words_is_reworded_line_by_line() -> None:
+    base = [
+        f"- The tern of the pier goes to the reef at {n % 24:02}:{n % 60:02}" for n in range(900)
+    ]
+    base = [f"{line} with {n * 7919 % 1_009} birds" for n, line in enumerate(base)]
+    new = ["- A first line that nobody knew", *(f"{line}, seen again" for line in base)]
+    del new[500]
+    kinds = [c.kind for c in changes("\n".join(base), "\n".join(new))]
+    assert kinds.count("reworded") == 899
+    assert (kinds.count("added"), kinds.count("dropped")) == (1, 1)
+
+
+def test_a_line_whose_number_is_nowhere_is_lost_not_merged() -> None:
+    base = "- Probe 3 reads 12 cm at the pier\n- Probe 4 reads 15 cm at the pier\n- end\n"
+    new = "- Probe 4 reads 15 cm at the pier, since the storm\n- end\n"
+    assert [(c.kind, c.before[0]) for c in changes(base, new)] == [
+        ("dropped", "- Probe 3 reads 12 cm at the pier"),
+        ("reworded", "- Probe 4 reads 15 cm at the pier"),
+    ]
