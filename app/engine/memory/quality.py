@@ -111,18 +111,28 @@ _DATE = (
 )
 _END = re.compile(
     rf"(?:\b(?:until|till|by|before|through|due|deadline|expires?|ends?|bis|vor|fällig)\b"
-    rf"(?:\W+(?:on|the|is|end|of|at|zum|am|den)\b){{0,2}}\W{{1,3}}|(?:截止|截至|直到|到|在)[^\d\n]{{0,3}})"
+    rf"(?:\W+(?:on|the|is|end|of|at|zum|am|den)\b){{0,2}}\W{{1,3}}|(?:截止|截至|直到|到)[^\d\n]{{0,3}})"
     rf"{_DATE}",
     re.IGNORECASE,
 )
 _ENDED = re.compile(rf"{_DATE}\s*(?:之前|以前|前|为止|截止|到期)")
 
 
+# What was over when it was written down is history: "lived there until 2020".
+_PAST = re.compile(
+    r"\b(?:was|were|had|did|used to|went|ran|took|kept|held|led|left)\b"
+    r"|(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bstays )\b[a-z]{3,}ed\b|[了曾过]",
+    re.IGNORECASE,
+)
+
+
 def _stale(facts: Sequence[_Fact], today: date) -> Iterator[Remark]:
     for fact in facts:
         for found in (_ENDED.search(fact.text), _END.search(fact.text)):
             end = _day(found) if found is not None else None
-            if found is not None and end is not None and end < today:
+            if found is None or end is None or _PAST.search(fact.text[: found.start()]):
+                continue
+            if end < today:
                 said = " ".join(found.group().split())
                 yield Remark("stale", (fact.line,), f"“{said}” has passed.")
                 break

@@ -33,6 +33,7 @@ def test_the_same_line_twice_and_nearly_twice() -> None:
     [
         "- Release 4.2 is frozen until 2026-06-10", "- The offer is due on 10 June 2026",
         "- Pay the invoice before June 1, 2026", "- Der Vertrag läuft bis zum 10. Juni 2026",
+        "- The shop is closed until 2026-06-10",
         "- 报名截止2026年6月10日", "- 2026年5月之前提交", "- The key expires 2026/05",
     ],
 )  # fmt: skip
@@ -45,6 +46,8 @@ def test_a_date_that_was_an_end_and_has_passed(line: str) -> None:
     [
         "- Release 4.2 is frozen until 2026-06-12", "- Ines moved in on 2026-01-10",
         "- The offer is due on 31 June 2026", "- Open until 2026-06", "- Version 2025.1 was quick",
+        "- Bo lived in Lisbon until 2020-05-01", "- Kim was in Paris before 2020-05",
+        "- 他在2020年5月1日搬到波尔图", "- 他住了两年，直到2020年5月1日",
     ],
 )  # fmt: skip
 def test_a_date_that_is_no_end_or_not_over_is_left_alone(line: str) -> None:
