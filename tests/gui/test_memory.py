@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.panes.memory.lines_view import LineRow
 from app.gui.widgets.action import overlapping
+from app.gui.widgets.labels import T
 from app.gui.widgets.notices import UndoBar
 from app.gui.widgets.pane import Target
 from tests.helpers.memory_place import memory, reviewing, run, settle, shown
@@ -191,6 +192,40 @@ def test_why_names_the_waiting_change_and_sources_lead_away(
             run(pane, "message")
             assert gone[-1].place == "timeline"
             assert gone[-1].session_id == "s-probe"
+
+    qloop.run_until_complete(main())
+
+
+def test_the_chain_holds_the_words_of_the_message_or_says_it_is_gone(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+            await reviewing(pane)
+            run(pane, "accept_rest")
+            await settle(pane)
+            run(pane, "apply")
+            await settle(pane)
+            lines = pane.memory.text.split("\n")
+            line = next(i for i, text in enumerate(lines) if text.startswith("- A spare humidity"))
+            pane.file.go_to(line + 1)
+            await settle(pane)
+
+            def chain() -> str:
+                labels = pane.file.why.findChildren(T)
+                return " ".join(label.text() for label in labels if not label.isHidden())
+
+            source = pane.file.why.first_source()
+            assert source is not None
+            (item,) = await engine.ask.transcript(
+                source.session_id, around=source.entry_id, limit=1
+            )
+            assert item.text[:60] in chain()
+            for log in demo_folder.glob(f"agents/*/sessions/{source.session_id}.*"):
+                log.unlink()
+            pane.show_why()
+            await settle(pane)
+            assert "is not in its log any more" in chain()
 
     qloop.run_until_complete(main())
 

@@ -308,8 +308,11 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         if self.file.version or self.mode != "file":
             return
         waiting = await self._waiting_change(self.file.raw_line(line))
-        pinned = line in self.memory.pinned
-        self.file.why.show_line(found, self.desk.now(), waiting=waiting, pinned=pinned)
+        messages = await self.messages_of(found.sources[:8])
+        self.file.why.show_line(
+            found, self.desk.now(), messages=messages, waiting=waiting,
+            pinned=line in self.memory.pinned,
+        )  # fmt: skip
         self.file.open_why()
 
     async def _waiting_change(self, raw: str) -> tuple[int, str]:

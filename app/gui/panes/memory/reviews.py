@@ -7,6 +7,7 @@ is dropped when it comes: what stands at the right is always what Apply would wr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from app.engine.errors import Unreadable, UserError
@@ -240,6 +241,20 @@ class Reviews:
         if not source.session_id:
             raise Unreadable(tr("No message is on record behind this line."), "")
         self.go.emit(Target("timeline", session_id=source.session_id, entry_id=source.entry_id))
+
+    async def messages_of(self: Any, sources: Sequence[Source]) -> dict[tuple[str, str], str]:
+        """What was said in the session entries behind these sources; "" for what is gone."""
+        found: dict[tuple[str, str], str] = {}
+        for source in sources:
+            place = (source.session_id, source.entry_id)
+            if not source.session_id or place in found:
+                continue
+            found[place] = ""
+            with suppress(UserError):  # a session that is gone: the step says so
+                ask = self.desk.engine.ask
+                items = await ask.transcript(place[0], around=place[1], limit=1)
+                found[place] = items[0].text if items else ""
+        return found
 
     def _source(self: Any) -> Source | None:
         if self.mode == "review":

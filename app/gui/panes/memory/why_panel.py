@@ -6,6 +6,7 @@ nothing is guessed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from PySide6.QtCore import QSize, Signal
@@ -22,6 +23,8 @@ from app.gui.widgets.buttons import IconButton
 from app.gui.widgets.labels import IconLabel, Link, T
 from app.gui.widgets.paint import smooth
 from app.gui.widgets.surfaces import Ground, Hairline
+
+Place = tuple[str, str]  # a session and one of its entries
 
 
 class WhyPanel(Ground):
@@ -70,9 +73,18 @@ class WhyPanel(Ground):
     def first_source(self) -> Source | None:
         return self._sources[0] if self._sources else None
 
-    def show_line(self, found: Provenance, now: datetime, *, waiting: tuple[int, str] = (0, ""),
-                  pinned: bool = False) -> None:  # fmt: skip
-        """Show the chain of a line. `waiting`: the change of a proposal that touches it."""
+    def show_line(
+        self,
+        found: Provenance,
+        now: datetime,
+        *,
+        messages: Mapping[Place, str] | None = None,
+        waiting: tuple[int, str] = (0, ""),
+        pinned: bool = False,
+    ) -> None:
+        """Show the chain of a line. `messages`: what was said at each source's place, "" where it
+        is gone; `waiting`: the change of a proposal that touches the line."""
+        messages = messages or {}
         self.line, self._sources = found.line, found.sources
         self.title.setText(tr("Line {n}", n=number(found.line)))
         self._clear()
@@ -84,7 +96,7 @@ class WhyPanel(Ground):
             last = i == min(len(found.sources), 8) - 1
             self._chain.addWidget(self._day_step(source, last and not source.session_id))
             if source.session_id:
-                self._chain.addWidget(self._message_step(source, last))
+                self._chain.addWidget(self._message_step(source, messages, last))
         if len(found.sources) > 8:
             more_words = plural(len(found.sources) - 8, "{n} more source", "{n} more sources")
             self._chain.addWidget(T(more_words, "small", "text_faint"))
@@ -115,9 +127,12 @@ class WhyPanel(Ground):
         link.clicked.connect(lambda: self.source_wanted.emit(source))
         return step
 
-    def _message_step(self, source: Source, last: bool) -> QWidget:
+    def _message_step(self, source: Source, messages: Mapping[Place, str], last: bool) -> QWidget:
         words = tr("session {id}", id=preview(source.session_id, 30))
-        step = _Step("message-square", "text_soft", words, "", last=last)
+        said = preview(messages.get((source.session_id, source.entry_id), ""), 300, " ").strip()
+        if not said:
+            words = tr("{session}, the message is not in its log any more", session=words)
+        step = _Step("message-square", "text_soft", words, said, last=last)
         first = source is self._sources[0]
         link = step.link(tr("Open the message"), "G, M" if first else "")
         link.clicked.connect(lambda: self.message_wanted.emit(source))
