@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from app.engine.memory.diff import changes, difference, word_marks
 from app.engine.memory.review import preview
-from app.engine.records import Change, Decision
+from app.engine.records import Change, Decision, Version
 from app.gui.panes.memory.change_rows import ChangeRow, change_rows
 from app.gui.panes.memory.deciding import Deciding, group_of
+from app.gui.panes.memory.file_page import as_it_was
 from app.gui.panes.memory.lines import shown
 from app.gui.panes.memory.pieces import inline, pairs, pieces_of
 from app.gui.panes.memory.result import result_rows
@@ -163,3 +166,11 @@ def test_a_heading_that_goes_is_a_section_lost_and_a_moved_line_says_from_where(
     assert [(r.word, r.section) for r in rows if isinstance(r, ChangeRow)] == [
         ("Section lost", "People"), ("Renamed", ""), ("Moved", "Folk → Tern"),
     ]  # fmt: skip
+
+
+def test_a_version_of_today_is_named_by_its_time() -> None:
+    now = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
+    today = Version(3, "x", now - timedelta(minutes=6), "hand")
+    before = Version(2, "x", now - timedelta(days=15), "hand")
+    assert as_it_was(today, now).startswith("As it was at ")
+    assert as_it_was(before, now).startswith("As it was on 15 Nov")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.engine.records import MemoryView, Version
-from app.gui.look.text import moment, number, plural, tr
+from app.gui.look.text import clock, moment, number, plural, tr
 from app.gui.panes.memory.lines_view import (
     LineRow,
     LinesView,
@@ -91,12 +92,11 @@ class FilePage(QWidget):
         self.bar.hide()
         self._show(memory.text, memory.pinned, origins)
 
-    def show_version(self, version: Version, text: str, now: object) -> None:
+    def show_version(self, version: Version, text: str, now: datetime) -> None:
         """An earlier version in place of the file, with a line that says so."""
         self.version = version.number
         self.stack.setCurrentWidget(self.splitter)
-        when = moment(version.when, now)  # type: ignore[arg-type]
-        self.bar.cause.setText(tr("As it was on {when}", when=when))
+        self.bar.cause.setText(as_it_was(version, now))
         counts = []
         if version.added:
             counts.append(plural(version.added, "{n} line came", "{n} lines came"))
@@ -259,6 +259,14 @@ class FilePage(QWidget):
         super().resizeEvent(event)
         if not self.why.isHidden() and self.width() <= 760:
             self.splitter.setSizes([self.width() - 280, 280])
+
+
+def as_it_was(version: Version, now: datetime) -> str:
+    """ "As it was at 14:06", of a day before today "As it was on 15 Nov, 14:06"."""
+    when = moment(version.when, now)
+    if when == clock(version.when):
+        return tr("As it was at {when}", when=when)
+    return tr("As it was on {when}", when=when)
 
 
 class FindBar(QWidget):
