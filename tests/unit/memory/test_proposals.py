@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,9 @@ from app.engine.memory.proposals import (
     RefusedClaims,
     Stored,
 )
-from app.engine.memory.review import accept_all
 from app.engine.records import Check
 from app.engine.workspace.layout import Layout, ensure
-from tests.helpers.consolidating import START, Desk, echo
+from tests.helpers.consolidating import START, echo
 
 
 def stored(name: str = "r-1", state: Any = "proposed") -> Stored:
@@ -114,55 +112,6 @@ def test_a_refused_claim_is_kept_once_however_it_is_written(tmp_path: Path) -> N
     claims.add(["- Likes tea", "## Heading"], run="r-1", when=START)
     claims.add(["*  likes  TEA", "- Likes coffee"], run="r-2", when=START)
     assert [c.text for c in RefusedClaims(layout).all()] == ["- Likes tea", "- Likes coffee"]
-
-
-PROMOTED = "\n".join(
-    f"<!-- promoted:{n} -->\n- fact {n} of the old house score: 0.8{n} status: staged\n"
-    f"- > - fact {n} of the old house score: 0.8{n}\n- > > - fact {n} score: 0.7{n}\n"
-    f"<!-- /promoted:{n} -->"
-    for n in range(6)
-)
-LONG = "\n".join(f"- long{n} " + f"detail{n} about the matter" * 26 for n in range(5))
-
-
-def test_managed_blocks_are_no_source_and_three_runs_reach_a_fixed_point(tmp_path: Path) -> None:
-    base = f"# Memory\n\n{PROMOTED}\n{LONG}\n"
-
-    def keep(request: Request) -> str:
-        text = request.messages[0].content
-        body = text.split("<current_file>\n")[1].split("\n</current_file>")[0]
-        logs = text.split("<daily_logs>\n")[1].split("\n</daily_logs>")[0]
-        new = [x for x in logs.split("\n") if x.startswith("- ") and x not in body]
-        return "\n".join([body, *new])
-
-    desk = Desk(tmp_path, keep, prepare=base)
-    results: list[str] = []
-    for n in range(3):
-        day = desk.layout.memory_dir / f"2026-05-0{n + 1}.md"
-        day.write_text(
-            "- The old house has a slate roof\n\n<!-- dreaming:start -->\n"
-            f"- fact {n} of the old house score: 0.99 status: staged\n"
-            "<!-- dreaming:end -->\n"
-        )
-        outcome = asyncio.run(desk.run(START + timedelta(hours=n)))
-        assert "dreaming" not in desk.model.asked
-        assert "score: 0.99" not in desk.model.asked
-        if outcome.state == "proposed":
-            shown = desk.review.show(outcome.run)
-            assert [c.after for c in shown.changes] == [("- The old house has a slate roof",)]
-            desk.review.apply(outcome.run, accept_all(shown.changes), when=START)
-        results.append(desk.memory)
-        if n:
-            assert outcome.state == "unchanged"
-    assert results[0] == results[1] == results[2]
-    assert "score: 0.99" not in results[2]
-    # A reviewer sees every line, those inside comments' marks and the long ones too.
-    desk.flush("- something new", at=START)
-    desk.model.replies = ["# Memory\n"]
-    shown = desk.review.show(asyncio.run(desk.run(START + timedelta(hours=9))).run)
-    told = {line for c in shown.changes for line in c.before}
-    assert set(base.split("\n")) - {"", "# Memory"} <= told
-    assert max(len(line) for line in told) > 600
 
 
 def test_an_echo_keeps_each_line_once() -> None:
