@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui.panes.memory.again import ModelChoice
@@ -157,6 +158,12 @@ def test_an_empty_list_says_what_will_be_there(
             assert pane.lists.empty.isVisible()
             assert pane.lists.empty.head.text() == "Nothing was refused"
             assert not pane.lists.act.isVisible()
+            focus = QApplication.focusWidget()
+            assert focus is not None
+            assert pane.lists.switch.isAncestorOf(focus)
+            qtbot.keyClick(focus, Qt.Key.Key_Escape)
+            await settle(pane)
+            assert pane.mode == "file"
 
     qloop.run_until_complete(main())
 

@@ -317,6 +317,7 @@ class SegmentSwitch(QWidget):
         """Show `key` as chosen without telling anybody; "" for none of them."""
         if key in self._segments:
             self._segments[key].setChecked(True)
+            self.setFocusProxy(self._segments[key])
         elif not key and (checked := self._group.checkedButton()) is not None:
             self._group.setExclusive(False)
             checked.setChecked(False)

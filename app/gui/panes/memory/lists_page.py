@@ -112,6 +112,10 @@ class ListsPage(QWidget):
         self.act.set_key(one.key)
         self._settle()
 
+    def front(self) -> QWidget:
+        """Where the keys go: the rows, of an empty list the switch."""
+        return self.list if self.list.isVisibleTo(self) else self.switch
+
     def chosen(self) -> Row | None:
         """The row that an act is about; None in an empty list."""
         row = self.list.current_row()

@@ -143,7 +143,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
             "compare": [self.compare.list],
             "review": [self.review.front(), self.review.checklist, self.review.result],
             "closed": [self.review.list, self.review.result],
-            "lists": [self.lists.list],
+            "lists": [self.lists.front(), self.lists.switch],
         }
         return [*front[self.mode], self.scrubber.line]
 
