@@ -2,8 +2,8 @@
 
 Idea: a thin asynchronous face over two threads. One writes (one transaction for each piece of what
 changed), one reads (answering, newest question first: an older live one is interrupted). A pass
-over many files has a third, which reads the next pieces while one is written. The files are the
-truth; the index is only a faster way to them.
+over many files has a third, which gets the next pieces (of a large pass from a process of its own)
+while one is written. The files are the truth; the index is only a faster way to them.
 
 Invariant: a search always has an answer. No index, a damaged one, one of another version or one
 that is still being built means that the files themselves are scanned, and the answer says so. A
@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime, tzinfo
@@ -28,12 +28,13 @@ from msgspec import Struct
 from app.engine.errors import StorageError
 from app.engine.records import IndexState, Query, SearchResult
 from app.engine.search import rebuild as building
+from app.engine.search.helper import WORTH, batches_apart
 from app.engine.search.matching import WIDTH
 from app.engine.search.past import HISTORY, PAST, is_version
 from app.engine.search.preparing import Batch, batches, from_string, prepare
 from app.engine.search.reader import Reader
 from app.engine.search.rows import FileRow
-from app.engine.search.scanner import Scan, newest_first, scan
+from app.engine.search.scanner import Marks, Scan, newest_first, scan
 from app.engine.search.store import Damaged, Store
 
 log = logging.getLogger(__name__)
@@ -209,7 +210,8 @@ class MemoryIndex:
         known = await self._write(lambda: self._known(store))
         gone = {path for path in known.keys() - found.marks.keys() if not is_version(path)}
         order = [*newest_first(found.marks), *sorted(gone)]
-        made = batches(self._root, order, known, now_ns=time.time_ns(), zone=self._zone)
+        prepared = batches_apart if _unread(found.marks, known) > WORTH else batches
+        made = prepared(self._root, order, known, now_ns=time.time_ns(), zone=self._zone)
         changed = done = 0
         self._tell(0, len(order), progress)
         async with aclosing(_ahead(made)) as coming:
@@ -375,7 +377,15 @@ class MemoryIndex:
         return await asyncio.get_running_loop().run_in_executor(self._writing, work)
 
 
-async def _ahead(made: Iterator[Batch]) -> AsyncGenerator[Batch, None]:
+def _unread(marks: Marks, known: dict[str, FileRow]) -> int:
+    """About how many bytes a pass will read: those of files that are new or grew."""
+    return sum(
+        max(0, mark.size - (known[path].offset if path in known else 0))
+        for path, mark in marks.items()
+    )
+
+
+async def _ahead(made: Generator[Batch]) -> AsyncGenerator[Batch, None]:
     """The batches of `made`, of which the next is made (in a thread) while one is used."""
     coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
     try:
@@ -384,4 +394,5 @@ async def _ahead(made: Iterator[Batch]) -> AsyncGenerator[Batch, None]:
             yield batch
     finally:
         with suppress(Exception, asyncio.CancelledError):
-            await asyncio.shield(coming)  # a thread cannot be stopped; its files are closed by it
+            await asyncio.shield(coming)  # a thread cannot be stopped
+        await asyncio.to_thread(made.close)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from datetime import tzinfo
 from io import BytesIO
 from pathlib import Path
@@ -270,7 +270,7 @@ class Batch(Struct):
 
 def batches(
     root: Path, paths: list[str], known: Known, *, now_ns: int, zone: tzinfo
-) -> Iterator[Batch]:
+) -> Generator[Batch]:
     """The pieces of many paths, in that order, about `PIECE` characters at a time."""
     batch = Batch([])
     for path in paths:

@@ -23,9 +23,11 @@ STATEMENT = 1_000_000
 LATEST = 1 << 40
 """Seconds after the epoch beyond which no moment is believed."""
 
-_EACH = "json_each(CAST(? AS TEXT))"
-_DOCS = f"INSERT INTO docs SELECT {', '.join(f'value->>{n}' for n in range(11))} FROM {_EACH}"
-_TERMS = f"INSERT INTO terms(rowid, t) SELECT value->>0, value->>1 FROM {_EACH}"
+bound = msgspec.json.encode
+"""A list as it is bound in a statement; `EACH` is what reads it there."""
+EACH = "json_each(CAST(? AS TEXT))"
+_DOCS = f"INSERT INTO docs SELECT {', '.join(f'value->>{n}' for n in range(11))} FROM {EACH}"
+_TERMS = f"INSERT INTO terms(rowid, t) SELECT value->>0, value->>1 FROM {EACH}"
 
 Ours = tuple[int, Document, str]  # the file's id, what is put in, its terms
 
@@ -48,6 +50,9 @@ class Writing:
             for file, piece in found
             for doc, terms in zip(piece.documents, piece.terms, strict=True)
         ]
+        if not ours:
+            self._told(found)
+            return
         numbers = self._numbers([ms // 1000 for _, ms, _, _ in ours])
         rows = [
             (
@@ -57,21 +62,21 @@ class Writing:
             for number, (file, ms, doc, _) in zip(numbers, ours, strict=True)
         ]  # fmt: skip
         for part in _parts(rows, lambda row: 100 + len(row[7])):
-            self._db.execute(_DOCS, (_json(part),))
+            self._db.execute(_DOCS, (bound(part),))
         # In rising order: otherwise the full-text table would begin a new segment at each step back
         terms = sorted(zip(numbers, (one[3] for one in ours), strict=True))
         for part in _parts(terms, lambda row: len(row[1])):
-            self._db.execute(_TERMS, (_json(part),))
-        for file, piece in found:
-            self._mark(file, piece.marked)
-            self._hide(file, piece.hidden)
+            self._db.execute(_TERMS, (bound(part),))
+        self._told(found)
 
-    def drop(self, file: int) -> None:
-        """Take all documents of a file out."""
+    def drop(self, files: list[int]) -> None:
+        """Take all documents of these files out."""
+        theirs = f"file IN (SELECT value FROM {EACH})"
         self._db.execute(
-            "DELETE FROM terms WHERE rowid IN (SELECT id FROM docs WHERE file=?)", (file,)
+            f"DELETE FROM terms WHERE rowid IN (SELECT id FROM docs WHERE {theirs})",
+            (bound(files),),
         )
-        self._db.execute("DELETE FROM docs WHERE file=?", (file,))
+        self._db.execute(f"DELETE FROM docs WHERE {theirs}", (bound(files),))
 
     # ------------------------------------------------------------------ row ids
 
@@ -93,7 +98,7 @@ class Writing:
     def _taken(self, numbers: list[int]) -> list[int]:
         found = self._db.execute(
             "SELECT d.id FROM json_each(CAST(? AS TEXT)) e JOIN docs d ON d.id=e.value",
-            (_json(numbers),),
+            (bound(numbers),),
         )
         return [number for (number,) in found]
 
@@ -108,6 +113,11 @@ class Writing:
 
     # ------------------------------------------------------------------ the rest
 
+    def _told(self, found: Sequence[tuple[int, Piece]]) -> None:
+        for file, piece in found:
+            self._mark(file, piece.marked)
+            self._hide(file, piece.hidden)
+
     def _name(self, name: str) -> int:
         """The number of a role or a tool."""
         if name not in self._names:
@@ -120,8 +130,8 @@ class Writing:
         if entries:
             self._db.execute(
                 "UPDATE docs SET flags=flags|? WHERE file=? AND entry IN "
-                f"(SELECT value FROM {_EACH})",
-                (EVICTED, file, _json(entries)),
+                f"(SELECT value FROM {EACH})",
+                (EVICTED, file, bound(entries)),
             )
 
     def _hide(self, file: int, messages: Iterable[str]) -> None:
@@ -131,10 +141,10 @@ class Writing:
                 "SELECT id FROM docs WHERE file=? AND (entry=? OR substr(entry, 1, ?)=?)",
                 (file, message, len(message) + 1, f"{message}:"),
             ).fetchall()
-            numbers = _json([number for (number,) in found])
+            numbers = bound([number for (number,) in found])
             for table, column in (("terms", "rowid"), ("docs", "id")):
                 self._db.execute(
-                    f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM {_EACH})",
+                    f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM {EACH})",
                     (numbers,),
                 )
 
@@ -189,6 +199,3 @@ def _parts(rows: list[T], size: Callable[[T], int]) -> Iterator[list[T]]:
             part, room = [], STATEMENT
     if part:
         yield part
-
-
-_json = msgspec.json.encode
