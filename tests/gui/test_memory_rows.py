@@ -81,9 +81,21 @@ def test_groups_put_losses_before_all_that_can_be_seen() -> None:
     assert first.spoken.startswith("Lost, in Tern: Release 2.4 is frozen")
 
 
-def test_same_words_in_another_spelling_stand_apart() -> None:
-    change = Change(1, "reworded", ("- Log format is JSONL.",), ("- log format is jsonl",))
-    assert group_of(change) == "wording"
+@pytest.mark.parametrize(
+    ("old", "new", "group"),
+    [
+        ("- Log format is JSONL.", "- log format is jsonl", "wording"),
+        ("- 周报用中文写，周五发出", "- 周报用中文写,周五发出。", "wording"),
+        ("- Likes tea, coffee and rum", "- Likes tea, rum and coffee", "wording"),
+        ("- tea, coffee and rum", "- Rum, tea, coffee", "wording"),
+        ("- Ines asks Bo", "- Bo asks Ines", "reworded"),
+        ("- Pump at 7:00", "- Pump at 70:0", "reworded"),
+        ("- It is not on", "- It is on", "reworded"),
+        ("- Costs 1,5 euros", "- Costs 15 euros", "reworded"),
+    ],
+)
+def test_only_what_means_the_same_stands_apart_as_wording(old: str, new: str, group: str) -> None:
+    assert group_of(Change(1, "reworded", (old,), (new,))) == group
 
 
 def test_only_pairs_of_texts_ask_for_marks() -> None:

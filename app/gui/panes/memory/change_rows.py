@@ -37,7 +37,7 @@ GROUP_WORDS = {
     "section_renamed": ("Sections renamed", ""),
     "moved": ("Moved", ""),
     "added": ("Added", ""),
-    "wording": ("Other spelling, same words", ""),
+    "wording": ("Same words, written differently", ""),
 }
 WORDS = {
     "dropped": "Lost",

@@ -9,6 +9,8 @@ accepting takes what was chosen.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
@@ -35,13 +37,30 @@ def group_of(change: Change) -> str:
         return "conflict"
     if change.group:
         return "apart"
-    if change.kind == "reworded" and _words(change.before) == _words(change.after):
+    if change.kind == "reworded" and _same_words(" ".join(change.before), " ".join(change.after)):
         return "wording"
     return change.kind
 
 
-def _words(lines: Iterable[str]) -> str:
-    return "".join(ch for ch in " ".join(lines).casefold() if ch.isalnum())
+_BETWEEN = re.compile(
+    r"[,;、，；]|\b(?:and|or|und|oder)\b|和|或"
+)  # what a list's items stand between
+
+
+def _same_words(old: str, new: str) -> bool:
+    """Whether only marks, spaces, case, or the order of a list's items differ. The order of other
+    words is never taken for wording ("Ines asks Bo"), nor are the marks within numbers (7:00)."""
+    if sorted(_NUMBER.findall(old)) != sorted(_NUMBER.findall(new)):
+        return False
+    return _letters(old) == _letters(new) or _items(old) == _items(new)
+
+
+def _letters(text: str) -> str:
+    return "".join(ch for ch in unicodedata.normalize("NFKC", text).casefold() if ch.isalnum())
+
+
+def _items(text: str) -> list[str]:
+    return sorted(_letters(item) for item in _BETWEEN.split(text.casefold()))
 
 
 def grouped(changes: Sequence[Change]) -> list[tuple[str, list[Change]]]:
