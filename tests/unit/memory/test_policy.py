@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.memory.consolidation import Outcome
+from app.engine.memory.consolidation import MemoryConsolidator, Outcome
 from app.engine.memory.provenance import Entry
 from tests.helpers.consolidating import START, Desk
 
@@ -47,9 +47,13 @@ def test_the_entry_that_said_it_decides_where_a_section_holds_both(tmp_path: Pat
     said = [Entry("u-1", "user", "Kim plays chess on Fridays"), Entry("t-1", "tool", "the moon")]
     for n, entries in enumerate((said, [said[1], Entry("t-2", "tool", said[0].text)])):
         desk = Desk(tmp_path / str(n), f"{KEPT}\n{NEW}", prepare=KEPT + "\n", policy="auto")
-        desk.consolidator._entries = lambda *_, found=entries: found  # type: ignore[misc]
         desk.flush(NEW, origin="mixed")
-        assert asyncio.run(desk.run()).state == ("applied", "proposed")[n]
+        consolidator = MemoryConsolidator(
+            desk.layout, desk.writer, desk.states, desk.review, desk.config,
+            endpoint=desk.model, entries=lambda *_, found=entries: found,
+        )  # fmt: skip
+        outcome = asyncio.run(consolidator.consolidate(START))
+        assert outcome.state == ("applied", "proposed")[n]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
