@@ -153,6 +153,8 @@ def test_an_empty_list_says_what_will_be_there(
 ) -> None:
     async def main() -> None:
         async with shown(demo_folder, qtbot) as (pane, _, _):
+            run(pane, "queue")
+            await settle(pane)
             run(pane, "refused")
             await settle(pane)
             assert pane.lists.empty.isVisible()
