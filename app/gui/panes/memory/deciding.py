@@ -42,9 +42,9 @@ def group_of(change: Change) -> str:
     return change.kind
 
 
-_BETWEEN = re.compile(
-    r"[,;、，；]|\b(?:and|or|und|oder)\b|和|或"
-)  # what a list's items stand between
+# What stands between the items of a list.
+_BETWEEN = re.compile(r"[,;、，；]|\b(?:and|or|und|oder)\b|和|或")
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
 def _same_words(old: str, new: str) -> bool:
