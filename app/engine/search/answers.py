@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
+import apsw
 from msgspec.structs import replace
 
 from app.engine.records import Hit, Query, SearchMode, SearchResult
@@ -33,6 +34,7 @@ from app.engine.search.matching import (
 from app.engine.search.natural import natural_expression, natural_terms, natural_units
 from app.engine.search.query import (
     LONGEST_QUERY,
+    MOST_TERMS,
     Filters,
     Parsed,
     Term,
@@ -57,23 +59,37 @@ SCAN_SECONDS = 1.0
 LAST_SECONDS = 0.15
 """The same, when an index has already said that there is hardly anything to find."""
 
+PASTE_SECONDS = 0.15
+"""How long a live query may take that nobody typed."""
+TOO_MUCH = "This is too much to look for at once. Fewer words find more."
+
 Halt = Callable[[], bool]
 Judge = Callable[[str], "list[Stretch] | None"]
 
 
+class _Late(Exception):
+    """The time a query has is over."""
+
+
 class Answering:
-    """One query against one index (or against the files alone, when `store` is None)."""
+    """One query against one index (or against the files alone, when `store` is None).
+
+    Of a `live` one somebody waits for an answer to what is in the field: a paste gets a notice
+    when it takes too long.
+    """
 
     def __init__(
         self, root: Path, store: Store | None, query: Query, *,
-        now: datetime, zone: tzinfo, halt: Halt, width: int | None = WIDTH,
+        now: datetime, zone: tzinfo, halt: Halt, width: int | None = WIDTH, live: bool = False,
     ) -> None:  # fmt: skip
         self._root = root
         self._store = store
         self._query = query
         self._now = now
         self._zone = zone
-        self._halt = halt
+        self._stop = halt
+        self._live = live
+        self._end = float("inf")
         self._width = width
         self._parsed = _asked(query, now, zone)
         self._partial = False
@@ -82,8 +98,29 @@ class Answering:
     def answer(self) -> SearchResult:
         """Hits in the mode that answered, or none and a reason. Raises `Stopped`."""
         begun = time.perf_counter()
-        result = self._answer()
+        if self._live and _pasted(self._parsed):
+            self._end = begun + PASTE_SECONDS
+        if self._store is not None:
+            self._store.stop_when(self._over)
+        try:
+            result = self._answer()
+        except (_Late, apsw.InterruptError):
+            if self._stop() or not self._late():
+                raise
+            result = SearchResult((), 0, {}, self._query.mode, TOO_MUCH, complete=False)
         return replace(result, seconds=time.perf_counter() - begun)
+
+    def _late(self) -> bool:
+        return time.perf_counter() > self._end
+
+    def _over(self) -> bool:
+        return self._stop() or self._late()
+
+    def _halt(self) -> bool:
+        """Whether another query took this one's place. Raises `_Late` when its time is over."""
+        if self._late():
+            raise _Late
+        return self._stop()
 
     def _answer(self) -> SearchResult:
         parsed, query = self._parsed, self._query
@@ -93,6 +130,7 @@ class Answering:
             result = self._in_mode(mode, typing=typing)
             if result.hits:
                 return result
+            self._halt()
         always = Filters(not_tools=query.skip_tools)
         reason = why_none(
             self._store, parsed, always, gone=self._gone, partial=self._partial
@@ -312,6 +350,11 @@ def _asked(query: Query, now: datetime, zone: tzinfo) -> Parsed:
     layers = parsed.filters.layers
     both = frozenset(query.layers) & layers if layers else frozenset(query.layers)
     return replace(parsed, filters=replace(parsed.filters, layers=both or frozenset({"none"})))
+
+
+def _pasted(parsed: Parsed) -> bool:
+    """Whether a query is a paste rather than words somebody looks for."""
+    return parsed.cut or sum(len(term.main) for term in parsed.terms) >= MOST_TERMS
 
 
 def _steps(mode: SearchMode, parsed: Parsed) -> list[tuple[SearchMode, bool]]:

@@ -24,6 +24,8 @@ LONGEST_QUERY = 2_000
 """Characters of a query that count."""
 MOST_TERMS = 48
 """Terms of a query that count."""
+MOST_BEGINNINGS = 8
+"""Terms that count of those that are only the beginning of a word: each stands for many words."""
 
 ROLES = ("user", "assistant", "tool", "system")
 FIELDS = ("in", "role", "tool", "session", "day", "after", "before", "has")
@@ -103,50 +105,71 @@ class Parsed(Struct, frozen=True):
 
 def parse(text: str, *, today: date, zone: tzinfo = UTC) -> Parsed:
     """Understand `text`. `today` and `zone` give `day:today` and plain days their meaning."""
-    cut = len(text) > LONGEST_QUERY
-    text = text[:LONGEST_QUERY]
-    groups: list[tuple[Term, ...]] = []
-    without: list[Term] = []
-    literal: list[str] = []
-    filters = _NO_FILTERS
-    count = 0
-    joining = False
-    last_is_word = False
-    for piece in _PIECE.finditer(text):
-        if count >= MOST_TERMS:
-            cut = True
-            break
-        last_is_word = False
+    asked = _Asked(today, zone)
+    head = text[:LONGEST_QUERY]
+    whole = all(asked.take(piece) for piece in _PIECE.finditer(head))
+    # What is said again is dropped at the end: on the way it is what an OR joins.
+    groups = dict.fromkeys(tuple(dict.fromkeys(group)) for group in asked.groups)
+    last = list(groups)[-1][-1] if groups else None
+    typing = asked.growing is not None and asked.growing == last and not head[-1].isspace()
+    parsed = Parsed(
+        tuple(groups), tuple(dict.fromkeys(asked.without)), asked.filters,
+        fold(" ".join(asked.literal)), typing, cut=not whole or len(text) > LONGEST_QUERY,
+    )  # fmt: skip
+    return replace(parsed, empty=_why_empty(head, parsed))
+
+
+class _Asked:
+    """What was understood so far, piece by piece."""
+
+    def __init__(self, today: date, zone: tzinfo) -> None:
+        self.groups: list[list[Term]] = []
+        self.without: list[Term] = []
+        self.literal: list[str] = []
+        self.filters = _NO_FILTERS
+        self.growing: Term | None = None
+        self._today = today
+        self._zone = zone
+        self._joining = False
+        self._seen: set[Term] = set()
+        self._open = 0
+
+    def take(self, piece: re.Match[str]) -> bool:
+        """One more piece; False when no more will be taken."""
+        self.growing = None
         if piece["field"]:
             value = piece["quoted"] or piece["value"] or ""
-            changed = _filter(filters, piece["field"].lower(), value, today, zone)
+            changed = _filter(self.filters, piece["field"].lower(), value, self._today, self._zone)
             if changed is not None:
-                filters = changed
-                continue
-            piece_text = piece.group().strip()
-        else:
-            piece_text = piece["word"] or ""
-        if piece_text == "OR" and groups and not joining and not piece["not"]:
-            joining = True
-            continue
+                self.filters = changed
+                return True
         quoted = piece["phrase"] is not None
-        term = term_of(piece["phrase"] if quoted else piece_text, quoted, bool(piece["star"]))
+        written = piece["word"] or ""
+        text = piece["phrase"] if quoted else piece.group().strip() if piece["field"] else written
+        if text == "OR" and self.groups and not self._joining and not quoted and not piece["not"]:
+            self._joining = True
+            return True
         if not piece["not"]:
-            literal.append(piece["phrase"] if quoted else piece_text)
-        if term is None:
-            continue
-        count += 1
-        if piece["not"]:
-            without.append(term)
-        elif joining:
-            groups[-1] = (*groups[-1], term)
+            self.literal.append(text)
+        term = term_of(text, quoted, bool(piece["star"]))
+        return term is None or self._add(term, unwanted=bool(piece["not"]))
+
+    def _add(self, term: Term, *, unwanted: bool) -> bool:
+        """A term at its place; False when there are too many different ones."""
+        known = term in self._seen
+        self._seen.add(term)
+        self._open += term.open and not known
+        if len(self._seen) > MOST_TERMS or self._open > MOST_BEGINNINGS:
+            return False
+        if unwanted:
+            self.without.append(term)
+        elif self._joining:
+            self.groups[-1].append(term)
         else:
-            groups.append((term,))
-        joining = False
-        last_is_word = not quoted and not piece["not"] and not term.open
-    typing = last_is_word and bool(text) and not text[-1].isspace() and not joining
-    parsed = Parsed(tuple(groups), tuple(without), filters, fold(" ".join(literal)), typing, cut)
-    return replace(parsed, empty=_why_empty(text, parsed))
+            self.groups.append([term])
+        self._joining = False
+        self.growing = None if unwanted or term.quoted or term.open else term
+        return True
 
 
 def _why_empty(text: str, parsed: Parsed) -> str:
@@ -154,6 +177,8 @@ def _why_empty(text: str, parsed: Parsed) -> str:
         return ""
     if not text.strip():
         return "Nothing to search for yet."
+    if any(char.isalnum() for char in text):
+        return "This is no text that is searched: one word without end."
     return "There are no letters or digits to search for."
 
 

@@ -28,9 +28,10 @@ log = logging.getLogger(__name__)
 
 
 class _Job:
-    """One search; `halted` asks its thread to stop."""
+    """One search; `halted` asks its thread to stop, `live` says that somebody is typing it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, live: bool) -> None:
+        self.live = live
         self.halted = False
 
     def halt(self) -> bool:
@@ -58,7 +59,7 @@ class Reader:
 
     async def search(self, query: Query, *, supersede: bool, width: int | None) -> SearchResult:
         """Answer one query; `CancelledError` when a newer live one took its place."""
-        job = _Job()
+        job = _Job(live=supersede)
         if supersede:
             self._halt(self._live)
             self._live = job
@@ -143,6 +144,7 @@ class Reader:
             return Answering(
                 self._root, store, query,
                 now=self._clock(), zone=self._zone, halt=job.halt, width=width,
+                live=job.live,
             ).answer()  # fmt: skip
         finally:
             if store is not None:

@@ -222,6 +222,25 @@ def test_what_is_searched_for_is_said_in_plain_words(text: str, said: str) -> No
     assert describe(parse(text, today=TODAY, zone=zone), zone) == said
 
 
+def test_a_word_said_again_is_one_word() -> None:
+    assert words_expression(parse("a b a b OR c OR c b OR c", today=TODAY)) == (
+        '("a") AND ("b") AND ("b" OR "c")'
+    )
+    parsed = parse("a -a not:a", today=TODAY)
+    assert (len(parsed.terms), len(parsed.without)) == (1, 1)
+
+
+def test_beginnings_are_few() -> None:
+    parsed = parse(" ".join(f"{letter}*" for letter in "abcdefghijklmnop"), today=TODAY)
+    assert parsed.cut
+    assert len(parsed.terms) == 8
+
+
+def test_one_word_without_end_is_told_from_no_word() -> None:
+    assert "without end" in parse("a" * 2_000, today=TODAY).empty
+    assert "no letters or digits" in parse("(" * 200, today=TODAY).empty
+
+
 def test_a_huge_paste_is_cut_and_says_so() -> None:
     parsed = parse("word " * 1_000_000, today=TODAY)
     assert parsed.cut
