@@ -8,7 +8,7 @@ to what was said on them. Synchronous; stops when `halt()` is true.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 
 from app.engine.search.days import Span, fit
@@ -23,8 +23,8 @@ from app.engine.search.stems import stem
 from app.engine.search.store import Store
 from app.engine.search.texts import Texts
 
-REREAD = 100
-"""Candidates whose texts are read before they are put in order."""
+REREAD, REREAD_BYTES = 100, 3_000_000
+"""Candidates whose texts are read before they are put in order, and bytes of them in all."""
 DAY = 1.0
 """What a document gains, in parts of its score, that was said on a day the question speaks of."""
 SLIP = 0.6
@@ -60,7 +60,7 @@ class Question:
             first = self._with_days(first)
         scores = {place: score for score, place in first}
         rows = {(row.file, row.order): row for row in self._store.near(scores, self._filters)}
-        again = self._again(weighing, [rows[p] for p in list(scores) if p in rows][:REREAD], units)
+        again = self._again(weighing, _worth_reading(rows[p] for p in scores if p in rows), units)
         least = min((score for score, _ in again), default=0.0)
         done = {(row.file, row.order) for _, row in again}
         rest = [
@@ -135,3 +135,15 @@ class Question:
     def _stop_if_asked(self) -> None:
         if self._halt():
             raise Stopped
+
+
+def _worth_reading(rows: Iterable[Row]) -> list[Row]:
+    """The best rows, as many as can be read in no time."""
+    room = REREAD_BYTES
+    chosen: list[Row] = []
+    for row in rows:
+        room -= row.length
+        if chosen and (room < 0 or len(chosen) == REREAD):
+            break
+        chosen.append(row)
+    return chosen
