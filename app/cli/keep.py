@@ -58,7 +58,14 @@ async def index(options: argparse.Namespace, out: Printer) -> int:
         job = await wait_for_job(engine, await engine.do.reindex(rebuild=options.rebuild))
         out.text(job.result or job.reason)
         seconds = (job.ended - job.started).total_seconds() if job.ended and job.started else 0.0
-        out.data({"state": job.state, "files": job.done, "seconds": seconds, "result": job.result})
+        terms = (await engine.ask.index()).terms
+        out.data({
+            "state": job.state,
+            "files": job.done,
+            "terms": terms,
+            "seconds": seconds,
+            "result": job.result,
+        })  # fmt: skip
         return DONE if job.state == "done" else DID_NOT_HAPPEN
 
 

@@ -514,6 +514,10 @@ class Hit(Struct, frozen=True, gc=False):
     `places`: where else the same line stands (log, file, history), best first; those are no hits
     of their own on the page. `before` and `after`: the neighbouring entries' texts in log order,
     when the query asked for `context`.
+
+    In the layer `history` the path names no file: `history:12` is version 12 of MEMORY.md (`role`
+    `added` or `dropped`; `line` is that of the version, of a dropped line that of the one before),
+    `proposal:<id>` a proposal (`role` `proposed`, `line` in its text).
     """
 
     layer: Layer
@@ -552,12 +556,16 @@ class SearchResult(Struct, frozen=True):
 
 
 class IndexState(Struct, frozen=True):
-    """`state`: building, ready, stale, unavailable. `done` of `total` files while building."""
+    """`state`: building, ready, stale, unavailable. `done` of `total` files while building.
+
+    `terms`: how many words it holds, each counted where it stands.
+    """
 
     state: str
     done: int = 0
     total: int = 0
     note: str = ""
+    terms: int = 0
 
 
 # ---------------------------------------------------------------------------- evicted results

@@ -34,7 +34,7 @@ from app.engine.search.past import HISTORY, PAST, is_version
 from app.engine.search.preparing import Batch, batches, from_string, prepare
 from app.engine.search.reader import Reader
 from app.engine.search.rows import FileRow
-from app.engine.search.scanner import Marks, Scan, newest_first, scan
+from app.engine.search.scanner import Marks, newest_first, scan
 from app.engine.search.store import Damaged, Store
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,6 @@ class MemoryIndex:
             root, self._path, zone=self._zone, clock=clock,
             state=lambda: self._state, damaged=self._damaged,
         )  # fmt: skip
-        self._whole = False
         self._closed = False
 
     # ------------------------------------------------------------------ life
@@ -111,10 +110,9 @@ class MemoryIndex:
             return IndexState("unavailable", note="The index has to be built anew.")
         except OSError as error:
             return IndexState("unavailable", note=f"The index cannot be opened: {error.strerror}.")
-        files, _ = self._writer.totals()
-        self._whole = files > 0
-        if self._whole:
-            return IndexState("ready", files, files)
+        files, _, terms = self._writer.figures()
+        if files:
+            return IndexState("ready", files, files, terms=terms)
         return IndexState("building", note="The index is still empty.")
 
     async def close(self) -> None:
@@ -141,13 +139,13 @@ class MemoryIndex:
         if self._state.state in ("building", "unavailable"):
             return self._state
         behind = await self._write(self._behind)
-        total = self._state.total
+        total, terms = self._state.total, self._state.terms
         if behind:
             noun = "file is" if behind == 1 else "files are"
             note = f"{behind} {noun} newer than the index."
-            self._state = IndexState("stale", max(0, total - behind), total, note)
+            self._state = IndexState("stale", max(0, total - behind), total, note, terms)
         else:
-            self._state = IndexState("ready", total, total)
+            self._state = IndexState("ready", total, total, terms=terms)
         return self._state
 
     async def sound(self) -> bool:
@@ -188,24 +186,22 @@ class MemoryIndex:
         if anew:
             beside = await self._write(lambda: building.begin(self._path, str(self._root)))
         try:
-            found, changed = await self._pass(beside, progress)
+            changed = await self._pass(beside, progress)
             if beside is not None:
                 await self._swap(beside)
                 beside = None
-                _, more = await self._pass(None, None)
-                changed += more
+                changed += await self._pass(None, None)
         except BaseException:
             if beside is not None:
                 unfinished = beside
                 await asyncio.shield(self._write(lambda: building.abandon(self._path, unfinished)))
             raise
         files, documents, terms = await self._write(self._figures)
-        self._whole = True
-        self._state = IndexState("ready", len(found.marks), len(found.marks))
+        self._state = IndexState("ready", files, files, terms=terms)
         return Indexed(files, documents, terms, changed, time.monotonic() - begun, anew)
 
-    async def _pass(self, store: Store | None, progress: Progress | None) -> tuple[Scan, int]:
-        """One walk over the workspace into `store` (the index in use when None)."""
+    async def _pass(self, store: Store | None, progress: Progress | None) -> int:
+        """One walk over the workspace into `store` (the index in use when None); what changed."""
         found = await self._write(lambda: scan(self._root))
         known = await self._write(lambda: self._known(store))
         gone = {path for path in known.keys() - found.marks.keys() if not is_version(path)}
@@ -223,7 +219,7 @@ class MemoryIndex:
                 self._tell(done, len(order), progress)
         if changed:
             await self._tidy_up(store)
-        return found, changed
+        return changed
 
     def _tell(self, done: int, total: int, progress: Progress | None) -> None:
         self._state = IndexState("building", done, total, self._state.note)
