@@ -20,7 +20,7 @@ Group = tuple[tuple[str, ...], tuple[str, ...]]
 def taken_apart(diff: Difference, groups: Sequence[Group]) -> Difference:
     """`diff` with the changes that `groups` name in their parts; `Change.group` tells them."""
     whole = {c.n: c for c in diff.changes}
-    broken = {c.n for c in diff.changes if c.kind in _KINDS and group_of(c, groups) is not None}
+    broken = {c.n for c in diff.changes if _is_broken(c, groups)}
     if not broken:
         return diff
     made: list[Change] = []
@@ -45,6 +45,11 @@ def taken_apart(diff: Difference, groups: Sequence[Group]) -> Difference:
 
 
 _KINDS = ("merged", "split", "reworded")  # what is left of a broken group may be one to one
+
+
+def _is_broken(change: Change, groups: Sequence[Group]) -> bool:
+    both = change.kind in _KINDS and change.before and change.after  # blank lines alone have none
+    return bool(both) and group_of(change, groups) is not None
 
 
 def group_of(change: Change, groups: Sequence[Group]) -> Group | None:

@@ -168,7 +168,8 @@ def apart(view: View, n: int) -> View:
 def together(view: View, n: int) -> View:
     """The view with the group of part `n` as one change again. Raises `UserError`."""
     stored = view.stored
-    group = group_of(_change(view, n), stored.apart)
+    part = _change(view, n)
+    group = group_of(part, stored.apart) if part.group else None
     if group is None:
         raise UserError(f"Change {n} is no part of a group.", "Choose one that was taken apart.")
     rest = tuple(g for g in stored.apart if g != group)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.engine.memory.diff import Difference, difference
+from app.engine.memory.apart import taken_apart
+from app.engine.memory.diff import Difference, changes, difference
 from app.engine.memory.review import accept_all, resolved
 from app.engine.memory.threeway import joined
 from app.engine.records import Change, Decision
+from tests.helpers.edited import ACT, change, two_versions
 
 START = """# Memory
 
@@ -155,53 +158,37 @@ def test_a_line_the_person_moved_takes_the_change_with_it() -> None:
     assert moved_too.changes == (), "both moved it to one place"
 
 
-BLOCKS = st.lists(st.integers(0, 30), unique=True, max_size=10)
-EDITS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40)), max_size=6)
-
-
-def _edited(names: list[int], edits: list[tuple[int, int]], who: str) -> str:
-    lines = [f"- fact number {k} about place{k}" for k in names]
-    for step, (act, k) in enumerate(edits):
-        at = k % (len(lines) + 1)
-        if act == 0:
-            lines.insert(at, f"- {who}{step} item{step} text{k}")
-        elif act == 1:
-            lines.insert(at, "")
-        elif at < len(lines):
-            line = lines.pop(at)
-            if act == 2:
-                lines.insert(at, f"{line} by {who}{step}")
-            elif act == 3:
-                lines.append(line)
-    return "\n".join(lines)
-
-
 @settings(max_examples=500, deadline=None)
-@given(BLOCKS, EDITS, EDITS, st.integers(0, 2**20))
-def test_no_edit_of_the_person_goes_unasked(
-    names: list[int], hand: list[tuple[int, int]], run: list[tuple[int, int]], bits: int
+@given(two_versions(), st.lists(ACT, max_size=6), st.integers(0, 2**12 - 1), st.integers(0, 2**16))
+def test_no_edit_of_the_person_and_no_change_of_the_run_goes_unasked(
+    texts: tuple[str, str], acts: list[tuple[str, int, int]], broken: int, bits: int
 ) -> None:
-    start, now, wanted = (
-        _edited(names, [], ""),
-        _edited(names, hand, "me"),
-        _edited(names, run, "r"),
+    start, wanted = texts
+    lines = start.split("\n")
+    for step, (act, at, to) in enumerate(acts, 100):
+        change(lines, act, at % len(lines), to % len(lines), step)
+        assume(lines)
+    now = "\n".join(lines)
+    hand = set(lines) - set(start.split("\n")) - {""}
+    theirs = taken_apart(
+        difference(start, wanted),
+        [(c.before, c.after) for c in changes(start, wanted) if broken >> c.n % 12 & 1],
     )
-    diff = on(now, wanted, start)
+    diff = joined(theirs, now)
+    decided = [Decision(c.n, "accept" if bits >> c.n % 16 & 1 else "reject") for c in diff.changes]
+    out = resolved(diff, decided).split("\n")
     assert resolved(diff, []) == now
-    assert "\n".join(diff.base) == now
-    assert resolved(diff, accept_all(diff.changes)) == "\n".join(diff.result)
-    assert [c.n for c in diff.changes] == list(range(1, len(diff.changes) + 1))
-    decided = [Decision(c.n, "accept" if bits >> c.n & 1 else "reject") for c in diff.changes]
-    lines = resolved(diff, decided).split("\n")
-    mine = set(now.split("\n")) - set(start.split("\n")) - {""}
-    for change, decision in zip(diff.changes, decided, strict=True):
-        if not change.conflict:
-            assert mine.isdisjoint(change.before), "only a conflict may take a hand edit out"
-        elif decision.verdict == "accept":
-            mine -= set(change.before)
-        kept = change.after if decision.verdict == "accept" else change.before
-        assert set(kept) <= set(lines)
-    assert mine <= set(lines)
+    for one, decision in zip(diff.changes, decided, strict=True):
+        assert set(one.after if decision.verdict == "accept" else one.before) <= set(out)
+        if not one.conflict:
+            assert hand.isdisjoint(one.before), "only a conflict may take a hand edit out"
+    came = {line for c in diff.changes for line in c.after} | set(lines)
+    gone = {line for c in diff.changes for line in (*c.before, *c.old)} | set(theirs.result)
+    for one in theirs.changes:
+        assert set(one.after) <= came, "a change of the run is asked, or done already"
+        assert set(one.before) & set(lines) <= gone
+    everything = Counter(resolved(diff, accept_all(diff.changes)).split("\n"))
+    assert [line for line, n in everything.items() if line.strip() and n > 1] == []
 
 
 @settings(max_examples=400, deadline=None)
