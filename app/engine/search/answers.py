@@ -31,7 +31,7 @@ from app.engine.search.matching import (
     natural_match,
     words_match,
 )
-from app.engine.search.natural import natural_expression, natural_terms, natural_units
+from app.engine.search.natural import Unit, natural_terms, natural_units
 from app.engine.search.query import (
     LONGEST_QUERY,
     MOST_TERMS,
@@ -46,7 +46,7 @@ from app.engine.search.reasons import why_none, words_instead
 from app.engine.search.rows import Row
 from app.engine.search.store import Store
 from app.engine.search.texts import Texts
-from app.engine.search.weighing import Question
+from app.engine.search.weighing import Question, telling
 
 CANDIDATES = 600
 """Documents natural mode ranks with their neighbours."""
@@ -181,7 +181,8 @@ class Answering:
             return [] if beside and words_match(unwanted, text) is not None else None
 
         unwanted = replace(parsed, groups=())
-        expression = natural_expression(wanted)
+        units = telling(store, natural_units(wanted))
+        expression = " OR ".join(unit.expression for unit in units)
         if query.newest_first:
             rows = store.find(
                 expression, without_expression(parsed), parsed.filters,
@@ -190,13 +191,13 @@ class Answering:
             scored = [(0.0, row) for row in rows]
             cut = len(rows) == self._wanted(verify)
         else:
-            scored, cut = self._weighed(store, texts, wanted, verify=verify)
+            scored, cut = self._weighed(store, texts, units, verify=verify)
         return self._result(
             store, texts, "natural", expression, scored, judge, verify=verify, cut=cut
         )
 
     def _weighed(
-        self, store: Store, texts: Texts, wanted: tuple[Term, ...], *, verify: bool
+        self, store: Store, texts: Texts, units: list[Unit], *, verify: bool
     ) -> tuple[list[tuple[float, Row]], bool]:
         """Documents that hold a term, or stand beside one that does, best first; whether there
         are more."""
@@ -208,7 +209,7 @@ class Answering:
             halt=self._halt,
         )  # fmt: skip
         candidates = start + (CANDIDATES if verify else self._query.limit * 2 + SPARE)
-        scored, cut = question.best(natural_units(wanted), candidates)
+        scored, cut = question.best(units, candidates)
         return scored[start:], cut
 
     def _wanted(self, verify: bool) -> int:
@@ -369,9 +370,14 @@ def _steps(mode: SearchMode, parsed: Parsed) -> list[tuple[SearchMode, bool]]:
     if mode != "auto":
         return [(mode, False)]
     steps: list[tuple[SearchMode, bool]] = [("words", False), ("natural", False)]
-    if parsed.typing:
+    if parsed.typing and not _one_letter(parsed.groups[-1][-1]):
         steps.insert(1 if len(parsed.groups) > 1 else 2, ("words", True))
     return [*steps, ("literal", False)]
+
+
+def _one_letter(term: Term) -> bool:
+    """A single letter begins a tenth of all words: it is looked up as it stands."""
+    return len(term.main) == 1 and len(term.main[0]) == 1 and term.main[0].isascii()
 
 
 def _less(counts: dict[str, int], lost: dict[str, int]) -> dict[str, int]:

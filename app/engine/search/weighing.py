@@ -29,6 +29,8 @@ DAY = 1.0
 """What a document gains, in parts of its score, that was said on a day the question speaks of."""
 SLIP = 0.6
 """What a word is worth that is only spelled like the one asked for."""
+MOST_UNITS = 24
+"""Units that are weighed; of more the rarest."""
 MOST_MEANT = 6
 """Words one misspelled word may stand for."""
 
@@ -135,6 +137,19 @@ class Question:
     def _stop_if_asked(self) -> None:
         if self._halt():
             raise Stopped
+
+
+def telling(store: Store, units: list[Unit]) -> list[Unit]:
+    """Of many units the rarest, in their order: a long text is known by what few others say."""
+    if len(units) <= MOST_UNITS:
+        return units
+    counts = store.documents_with(dict.fromkeys(unit.stem for unit in units))
+    rarest = sorted(
+        (unit for unit in units if unit.words or counts[unit.stem]),
+        key=lambda unit: 0 if unit.words else counts[unit.stem],
+    )
+    kept = set(rarest[:MOST_UNITS])
+    return [unit for unit in units if unit in kept]
 
 
 def _worth_reading(rows: Iterable[Row]) -> list[Row]:

@@ -124,3 +124,18 @@ def test_a_filter_without_words_lists_in_every_mode(tmp_path: Path) -> None:
             assert [hit.text for hit in result.hits] == ["- two", "- one"]
 
     with_index(tmp_path, work)
+
+
+def test_a_long_text_as_a_question_is_known_by_its_rare_words(tmp_path: Path) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    frequent = " ".join(f"{one}{other}rope" for one in letters[:6] for other in letters[:6])
+    talk(
+        tmp_path, "s-1", *(said(n, frequent) for n in range(20)),
+        said(100, "The quinces ripen"), said(110, "by the sundial"),
+    )  # fmt: skip
+
+    async def work(index: MemoryIndex) -> None:
+        result = await index.search(Query(f"{frequent} quinces", mode="natural"))
+        assert result.hits[0].text == "The quinces ripen"
+
+    with_index(tmp_path, work)
