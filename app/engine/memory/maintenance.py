@@ -80,6 +80,7 @@ class MemoryMaintenanceScheduler:
         self._timer: asyncio.Task[None] | None = None
         self._next: datetime | None = None
         self._stopped = False
+        self._held = 0  # files the last round left where they are, as nobody has seen the list
         jobs.register(KIND, self.run)
 
     # ------------------------------------------------------------------ when
@@ -147,7 +148,9 @@ class MemoryMaintenanceScheduler:
             said = f"after the next flush, {_count(lines, 'line')} waiting"
             out.append(Due("consolidate", after, said))
         if self._next is not None and not self._stopped:
-            out.append(Due(KIND, self._next))
+            held = self._held and not settings.maintenance.retention_allowed
+            said = f"{_count(self._held, 'file')} waiting until you have seen the list"
+            out.append(Due(KIND, self._next, said if held else ""))
         return out
 
     async def preview(self) -> list[RetentionItem]:
@@ -248,7 +251,7 @@ class MemoryMaintenanceScheduler:
         """What stays where it is because nobody has seen the list yet; "" when nothing does."""
         if self._config().maintenance.retention_allowed:
             return ""
-        due = len(await self.preview())
+        due = self._held = len(await self.preview())
         return f"{_count(due, 'file')} {'is' if due == 1 else 'are'} due. {_HELD}" if due else ""
 
     async def _follow(self, paths: Iterable[str]) -> None:

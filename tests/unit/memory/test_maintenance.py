@@ -637,7 +637,13 @@ def test_until_the_preview_was_seen_nothing_is_moved_or_deleted_and_the_round_sa
         skipped = [a.step for a in h.heard if a.state == "skipped" and "seen the list" in a.reason]
         assert skipped == ["archive", "prune"]
         assert h.ran[-2:] == ["consolidation", "reindex"]
+        h.scheduler.start()
+        await asyncio.sleep(0)
+        (next_round,) = h.scheduler.upcoming()[-1:]
+        assert next_round.reason == f"{due} files waiting until you have seen the list"
         h.allow(True)
+        assert h.scheduler.upcoming()[-1].reason == ""
+        await h.scheduler.stop()
         job = await h.round()
         assert "due" not in job.result
         assert not old.exists()
