@@ -1,12 +1,12 @@
 """What changed on disk, and watching for it.
 
 Idea: the disk is asked, not a stream of events: a walk over the few folders that are searched,
-compared with the walk before. Our own reads change nothing a walk looks at, and of `.palimpsest/`,
-where the index lies, only the history and the proposals are looked at, so watching cannot feed
-itself.
+compared with the walk before. Between two walks a few looks tell whether one is needed. Our own
+reads change nothing a walk looks at, and of `.palimpsest/`, where the index lies, only the history
+and the proposals are looked at, so watching cannot feed itself.
 
-Invariant: a change that lasts is reported at least once, at most `interval` after the walk that saw
-it, however it was made (append, atomic replacement, deletion, rename, a swapped folder).
+Invariant: a change that lasts is reported at least once, however it was made (append, atomic
+replacement, deletion, rename, a swapped folder), and at the latest by the next sweep.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from app.engine.search import past
 from app.engine.search.documents import layer_of
 
 YOUNG_NS = 2_000_000_000
+RECENT = 40
+"""Files written last that are looked at between two walks."""
 _TOPS = ("memory", "agents", "large_tool_results")
 
 
@@ -39,26 +41,63 @@ Marks = dict[str, Mark]
 
 
 class Scan(Struct, frozen=True):
-    """One walk: the searched files by path, and when it began (nanoseconds since the epoch)."""
+    """One walk: the searched files by path, the folders they may be in (absolute), and when it
+    began (nanoseconds since the epoch)."""
 
     marks: Marks
     begun_ns: int
+    folders: Marks = {}
 
 
 def scan(root: Path, *, now_ns: int | None = None) -> Scan:
     """Walk the searched places of the workspace. Links are not followed. Synchronous."""
     begun = time.time_ns() if now_ns is None else now_ns
     marks: Marks = {}
+    folders: Marks = {}
+    _see(str(root), folders)
+    _see(str(past.file_of(root, past.PROPOSAL).parent), folders)
     with suppress(OSError), os.scandir(root) as entries:
-        _take(entries, "", marks)
+        _take(entries, "", marks, folders)
     for path, file in past.paths(root):
         with suppress(OSError):
-            stat = file.lstat()
-            marks[path] = Mark(stat.st_size, stat.st_mtime_ns, stat.st_ino)
-    return Scan(marks, begun)
+            marks[path] = _mark(file.lstat())
+    return Scan(marks, begun, folders)
 
 
-def _take(entries: Iterable[os.DirEntry[str]], folder: str, marks: Marks) -> None:
+def glance(root: Path, before: Scan) -> bool:
+    """Whether a walk would find something new, as far as a few looks can tell. Synchronous.
+
+    Looked at are the folders, which change when a file comes, goes or is replaced, and the `RECENT`
+    files written last, which are those that grow. What is written in the middle of an old file is
+    not noticed. A time too close to the walk says that a walk is needed.
+    """
+    recent = sorted(before.marks, key=lambda path: -before.marks[path].mtime_ns)[:RECENT]
+    asked = dict.fromkeys((past.HISTORY, *recent))
+    files = {str(_file(root, p)): before.marks[p] for p in asked if p in before.marks}
+    for path, mark in (before.folders | files).items():
+        try:
+            now = _mark(os.lstat(path))
+        except OSError:
+            return True
+        if now != mark or 0 <= before.begun_ns - mark.mtime_ns < YOUNG_NS:
+            return True
+    return False
+
+
+def _file(root: Path, path: str) -> Path:
+    return past.file_of(root, path) if path.startswith(past.PAST) else root / path
+
+
+def _mark(stat: os.stat_result) -> Mark:
+    return Mark(stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+
+def _see(folder: str, folders: Marks) -> None:
+    with suppress(OSError):
+        folders[folder] = _mark(os.lstat(folder))
+
+
+def _take(entries: Iterable[os.DirEntry[str]], folder: str, marks: Marks, folders: Marks) -> None:
     for entry in entries:
         path = f"{folder}{entry.name}"
         if not _nameable(path):
@@ -66,11 +105,11 @@ def _take(entries: Iterable[os.DirEntry[str]], folder: str, marks: Marks) -> Non
         with suppress(OSError):
             if entry.is_dir(follow_symlinks=False):
                 if folder or entry.name in _TOPS:
+                    folders[entry.path] = _mark(entry.stat(follow_symlinks=False))
                     with os.scandir(entry.path) as inner:
-                        _take(inner, f"{path}/", marks)
+                        _take(inner, f"{path}/", marks, folders)
             elif layer_of(path) and entry.is_file(follow_symlinks=False):
-                stat = entry.stat(follow_symlinks=False)
-                marks[path] = Mark(stat.st_size, stat.st_mtime_ns, stat.st_ino)
+                marks[path] = _mark(entry.stat(follow_symlinks=False))
 
 
 def _nameable(path: str) -> bool:
@@ -119,8 +158,9 @@ def under(marks: Marks, folder: str) -> Iterator[str]:
 class Watcher:
     """Polls a workspace and calls `on_change(paths)` on the loop, one call at a time.
 
-    It looks every `interval` seconds, sooner when nudged, but never sooner than `floor` seconds
-    after the call before has ended; what changed meanwhile comes in one set. Walks run in a thread.
+    It glances every `interval` seconds, sooner when nudged, and walks when it saw something or
+    `sweep` seconds after the walk before; but never sooner than `floor` seconds after the call
+    before has ended; what changed meanwhile comes in one set. All of it runs in a thread.
     When nothing changes, nothing is called. `on_change` may be slow; it is awaited. A path may be
     named again within two seconds of its writing, as the clock of files is coarse.
     """
@@ -132,13 +172,16 @@ class Watcher:
         *,
         interval: float = 1.5,
         floor: float = 0.5,
+        sweep: float = 30.0,
         walk: Callable[[Path], Scan] = scan,
     ) -> None:
         self._root = root
         self._on_change = on_change
         self._interval = interval
         self._floor = min(floor, interval)
+        self._sweep = sweep
         self._walk = walk
+        self._walked = 0.0
         self._seen: Scan | None = None
         self._nudge = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -147,6 +190,7 @@ class Watcher:
     async def start(self, known: Scan | None = None) -> None:
         """Begin; changes count from `known`, else from a walk made now."""
         self._seen = known or await asyncio.to_thread(self._walk, self._root)
+        self._walked = time.monotonic()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def stop(self) -> None:
@@ -164,6 +208,7 @@ class Watcher:
     async def look(self) -> frozenset[str]:
         """Walk now and report what changed; the paths that were reported."""
         after = await asyncio.to_thread(self._walk, self._root)
+        self._walked = time.monotonic()
         changed = frozenset(differences(self._seen, after))
         if changed:
             await self._on_change(changed)
@@ -176,10 +221,18 @@ class Watcher:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._interval - self._floor):
                     await self._nudge.wait()
+            nudged = self._nudge.is_set()
             self._nudge.clear()
             try:
-                await self.look()
+                if nudged or await self._something():
+                    await self.look()
                 self.problem = ""
             except Exception as error:
                 # A watcher that dies would say "clean" for ever: it says why and goes on.
                 self.problem = str(error) or type(error).__name__
+
+    async def _something(self) -> bool:
+        seen = self._seen
+        if seen is None or time.monotonic() - self._walked >= self._sweep:
+            return True
+        return await asyncio.to_thread(glance, self._root, seen)

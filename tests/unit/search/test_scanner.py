@@ -15,7 +15,7 @@ import pytest
 
 from app.engine.records import Query
 from app.engine.search.index import MemoryIndex
-from app.engine.search.scanner import Watcher, differences, scan
+from app.engine.search.scanner import Scan, Watcher, differences, scan
 
 
 def put(root: Path, path: str, text: str) -> Path:
@@ -69,14 +69,27 @@ def test_a_time_close_to_the_walk_is_not_trusted(tmp_path: Path) -> None:
     assert not differences(old, scan(tmp_path))
 
 
+@pytest.mark.case("B37")
 def test_idle_means_idle_and_equal_bytes_are_not_indexed(tmp_path: Path) -> None:
     put(tmp_path, "MEMORY.md", "- apple\n")
+    for n in range(300):
+        put(tmp_path, f"memory/note-{n}.md", f"- note {n}\n")
     age(tmp_path)
+    walks = 0
+
+    def walk(root: Path) -> Scan:
+        nonlocal walks
+        walks += 1
+        return scan(root)
 
     async def main() -> None:
+        nonlocal walks
         index = MemoryIndex(tmp_path)
         await index.open()
         await index.index_all_from_workspace()
+        assert (tmp_path / ".palimpsest/index.db").exists(), "the index lies in the watched folder"
+        for folder in (tmp_path, tmp_path / "memory"):
+            os.utime(folder, (1_700_000_000, 1_700_000_000))
         calls: list[frozenset[str]] = []
         changed: list[bool] = []
 
@@ -84,19 +97,60 @@ def test_idle_means_idle_and_equal_bytes_are_not_indexed(tmp_path: Path) -> None
             calls.append(paths)
             changed.extend([await index.update(path) for path in paths])
 
-        watcher = Watcher(tmp_path, on_change, interval=0.02, floor=0.01)
+        watcher = Watcher(tmp_path, on_change, interval=0.02, floor=0.01, walk=walk)
         await watcher.start()
-        for _ in range(20):
+        await asyncio.sleep(0.1)
+        walks = 0
+        for _ in range(40):
             await index.search(Query("apple"))
-            await asyncio.sleep(0.01)
-        assert not calls
+            await index.check()
+            await asyncio.sleep(0.02)
+        assert (walks, calls) == (0, []), "searching and asking for the state is no change"
         for _ in range(3):  # in one step, as a half-written file would be a change
             os.replace(put(tmp_path, "memory/.new", "- apple\n"), tmp_path / "MEMORY.md")
-            await asyncio.sleep(0.08)
+            await asyncio.sleep(0.1)
+        assert calls
+        assert set().union(*calls) == {"MEMORY.md"}
+        assert not any(changed), "equal bytes are not indexed"
+        for file in (tmp_path / "MEMORY.md", tmp_path, tmp_path / "memory"):
+            os.utime(file, (1_700_000_001, 1_700_000_001))
+        await asyncio.sleep(0.2)
+        walks = 0
+        await asyncio.sleep(0.3)
+        assert walks == 0, "and then it is idle again"
         await watcher.stop()
         await index.close()
-        assert calls
-        assert not any(changed)
+
+    asyncio.run(main())
+
+
+def test_what_no_look_can_see_is_found_by_the_sweep(tmp_path: Path) -> None:
+    old = put(tmp_path, "memory/note-0.md", "- apple\n")
+    for n in range(1, 60):
+        put(tmp_path, f"memory/note-{n}.md", f"- note {n}\n")
+    age(tmp_path)
+    for n, file in enumerate(sorted((tmp_path / "memory").glob("*.md"))):
+        os.utime(file, (1_700_000_000 + n, 1_700_000_000 + n))
+
+    async def main() -> None:
+        index = MemoryIndex(tmp_path)
+        await index.open()
+        await index.index_all_from_workspace()
+
+        async def on_change(paths: frozenset[str]) -> None:
+            for path in paths:
+                await index.update(path)
+
+        watcher = Watcher(tmp_path, on_change, interval=0.02, floor=0.01, sweep=0.2)
+        await watcher.start()
+        old.write_text("- pears\n", "utf-8")  # in place: its folder does not change
+        os.utime(old, (1_700_000_000, 1_700_000_100))
+        deadline = time.monotonic() + 20
+        while not (await index.search(Query("pears"))).hits:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.02)
+        await watcher.stop()
+        await index.close()
 
     asyncio.run(main())
 
