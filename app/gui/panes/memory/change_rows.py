@@ -182,7 +182,7 @@ def change_rows(
     def made(change: Change) -> ChangeRow:
         decision = deciding.decision(change.n)
         focused = change.n == deciding.focus
-        choice = deciding.choice(change.n)
+        choice = deciding.choice(change.n) if change.conflict else ""
         key = (change.n, decision, choice, side, focused, change.n == editing, decidable)
         row = known.get(key)
         if row is None or row.data is not change:

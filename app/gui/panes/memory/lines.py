@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -58,6 +59,7 @@ class Shown:
         return not self.text and not self.bullet
 
 
+@lru_cache(maxsize=20_000)
 def shown(line: str) -> Shown:
     """A raw line of the file as it is read: marks of Markdown become type, nothing is left out."""
     line = cut(neutral(line.rstrip("\r").expandtabs(4)))

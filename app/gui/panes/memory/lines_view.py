@@ -63,8 +63,9 @@ class LineRow(Row):
     gap: bool = True
 
 
-def line_rows(text: str) -> list[LineRow]:
-    """The rows of a text, without anything that a review or the history adds."""
+def line_rows(text: str, known: Sequence[LineRow] = ()) -> list[LineRow]:
+    """The rows of a text, without anything that a review or the history adds. `known`: the rows of
+    the text before it, of which those that still say the same are taken."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -72,6 +73,12 @@ def line_rows(text: str) -> list[LineRow]:
     after_heading = False
     for number, line in enumerate(lines, 1):
         one = shown(line)
+        if number <= len(known):
+            before = known[number - 1]
+            if before.data == line and before.gap is not after_heading:
+                rows.append(before)
+                after_heading = bool(one.level)
+                continue
         blank = one.blank
         spoken = tr("Line {n}: {words}", n=number, words=one.text)
         tone = "off" if blank else ""
@@ -121,6 +128,7 @@ class LinesView(TallList):
         self._needle = ""
         self._paras: dict[str, tuple[LineRow, int, Para]] = {}
         self._steps: dict[int, tuple[QFont, int, int]] = {}
+        self._heights: dict[tuple[int, int], tuple[Shown, int]] = {}  # by line and room
         super().__init__(name)
 
     @property
@@ -143,6 +151,7 @@ class LinesView(TallList):
     def forget(self) -> None:
         self._paras.clear()
         self._steps.clear()
+        self._heights.clear()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Focus comes to a line that says something, quietly: nothing opens unasked."""
@@ -194,9 +203,15 @@ class LinesView(TallList):
         used, pixels, step = known
         if len(one.text) * pixels < room:
             return step + pad
-        if len(one.text) < 400 and QFontMetricsF(used).horizontalAdvance(one.text) < room - 8:
-            return step + pad
-        return round(self._para(row, width).height) + pad
+        key = (id(one), round(room))
+        found = self._heights.get(key)
+        if found is None or found[0] is not one:  # the line is held, so that its id stays its own
+            fits = len(one.text) < 400 and (
+                QFontMetricsF(used).horizontalAdvance(one.text) < room - 8
+            )
+            high = step if fits else round(self._para(row, width).height)
+            found = self._heights[key] = (one, high)
+        return found[1] + pad
 
     def _font_of(self, one: Shown) -> QFont:
         if one.level == 1:

@@ -6,7 +6,7 @@ One walk over the file and the result side by side: lines that differ are known 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from app.engine.records import Change, Preview
@@ -20,10 +20,15 @@ SIGNS = {
 
 
 def result_rows(
-    base: str, preview: Preview, deciding: Deciding, pinned_lines: frozenset[str] = frozenset()
+    base: str,
+    preview: Preview,
+    deciding: Deciding,
+    pinned_lines: frozenset[str] = frozenset(),
+    plain: Sequence[LineRow] | None = None,
 ) -> list[LineRow]:
-    """The rows of the result; the change in focus is tinted, wherever it stands now."""
-    rows = line_rows(preview.text)
+    """The rows of the result; the change in focus is tinted, wherever it stands now. `plain`: the
+    rows of its text, where they are at hand."""
+    rows = line_rows(preview.text) if plain is None else plain
     lines = preview.text.split("\n")
     places, gone = walk(base.split("\n"), lines, frozenset(preview.touched), _becomes(deciding))
     kinds = _kinds(deciding)
@@ -38,7 +43,9 @@ def result_rows(
         sign = kinds.get(str(row.data), "") if row.number in preview.touched else ""
         tint = tints.get(row.number, "")
         pinned = str(row.data) in pinned_lines
-        out.append(replace(row, sign=sign, tint=tint, pinned=pinned))
+        if sign or tint or pinned:
+            row = replace(row, sign=sign, tint=tint, pinned=pinned)
+        out.append(row)
     out += [_gone(at, *found, focus) for at, found in sorted(losses.items())]
     return out
 

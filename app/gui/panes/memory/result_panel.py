@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from app.engine.records import Preview
 from app.gui.look.text import thousands, tr
 from app.gui.panes.memory.deciding import Deciding
-from app.gui.panes.memory.lines_view import LinesView
+from app.gui.panes.memory.lines_view import LineRow, LinesView, line_rows
 from app.gui.panes.memory.result import result_rows
 from app.gui.widgets.labels import T
 from app.gui.widgets.meter import Share
@@ -19,6 +19,8 @@ class ResultPanel(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._text: str | None = None
+        self._plain: list[LineRow] = []
         self.lines = LinesView(tr("Result: what Apply writes now"), compact=True, left=0)
         self.lines.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.share = Share(tr("Budget"), 72)
@@ -50,7 +52,9 @@ class ResultPanel(QWidget):
         self, base: str, preview: Preview, deciding: Deciding, pinned: frozenset[str]
     ) -> None:
         """The lines with their signs; those of the change in front are brought into view."""
-        rows = result_rows(base, preview, deciding, pinned)
+        if preview.text != self._text:
+            self._text, self._plain = preview.text, line_rows(preview.text, self._plain)
+        rows = result_rows(base, preview, deciding, pinned, self._plain)
         self.lines.set_rows(rows)
         tinted = next((row for row in rows if row.tint), None)
         if tinted is not None:
