@@ -37,7 +37,6 @@ from app.engine.search.query import (
     MOST_TERMS,
     Filters,
     Parsed,
-    Term,
     parse,
     without_expression,
     words_expression,
@@ -370,14 +369,9 @@ def _steps(mode: SearchMode, parsed: Parsed) -> list[tuple[SearchMode, bool]]:
     if mode != "auto":
         return [(mode, False)]
     steps: list[tuple[SearchMode, bool]] = [("words", False), ("natural", False)]
-    if parsed.typing and not _one_letter(parsed.groups[-1][-1]):
+    if parsed.typing:
         steps.insert(1 if len(parsed.groups) > 1 else 2, ("words", True))
     return [*steps, ("literal", False)]
-
-
-def _one_letter(term: Term) -> bool:
-    """A single letter begins a tenth of all words: it is looked up as it stands."""
-    return len(term.main) == 1 and len(term.main[0]) == 1 and term.main[0].isascii()
 
 
 def _less(counts: dict[str, int], lost: dict[str, int]) -> dict[str, int]:

@@ -168,8 +168,14 @@ class _Asked:
         else:
             self.groups.append([term])
         self._joining = False
-        self.growing = None if unwanted or term.quoted or term.open else term
+        whole = unwanted or term.quoted or term.open or _one_letter(term)
+        self.growing = None if whole else term
         return True
+
+
+def _one_letter(term: Term) -> bool:
+    """A single letter begins a tenth of all words: it is looked up as it stands."""
+    return len(term.main) == 1 and len(term.main[0]) == 1 and term.main[0].isascii()
 
 
 def _why_empty(text: str, parsed: Parsed) -> str:

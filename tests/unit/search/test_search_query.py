@@ -230,6 +230,15 @@ def test_a_word_said_again_is_one_word() -> None:
     assert (len(parsed.terms), len(parsed.without)) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "typing"),
+    [("a wor", True), ("a wor ", False), ("a w", False), ("茶叶", True), ('"a wor', False),
+     ("a -wor", False), ("wor*", False), ("a OR", False), ("wor a wor", False)],
+)  # fmt: skip
+def test_the_last_word_may_go_on(text: str, typing: bool) -> None:
+    assert parse(text, today=TODAY).typing == typing
+
+
 def test_beginnings_are_few() -> None:
     parsed = parse(" ".join(f"{letter}*" for letter in "abcdefghijklmnop"), today=TODAY)
     assert parsed.cut
