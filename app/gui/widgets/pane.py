@@ -34,8 +34,8 @@ class Target:
     """A thing to show. Only `place` is needed; "" and 0 mean "not said".
 
     `session_id`, `entry_id`: a session and one item of it. `path`, `line`: a file of the workspace
-    and a 1-based line. `proposal`: a review. `find`: text to find in the page. `section`: a part
-    of the pane (a section of the settings).
+    and a 1-based line. `version`: the number of a version of MEMORY.md. `proposal`: a review.
+    `find`: text to find in the page. `section`: a part of the pane (a section of the settings).
     """
 
     place: str
@@ -46,6 +46,7 @@ class Target:
     proposal: str = ""
     find: str = ""
     section: str = ""
+    version: int = 0
 
 
 def _now() -> datetime:

@@ -157,7 +157,10 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         if target.proposal:
             await self.load_review(target.proposal)
             return
-        if target.line or target.find:
+        if target.version:
+            await self.refresh()
+            await self.open_version(target.version)
+        elif target.line or target.find:
             await self.refresh()
             self.show_mode("file")
             self.leave_version()

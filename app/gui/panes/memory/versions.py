@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.engine.errors import Unreadable
+from app.gui.look.text import number, tr
+
 
 class Versions:
     """Mixed into `MemoryPane`."""
@@ -26,6 +29,21 @@ class Versions:
             if self.mode == "edit":
                 self.edit_open = self.editor.touched()
             self.tasks.latest("version", self._show_version(wanted))
+
+    async def open_version(self: Any, wanted: int) -> None:
+        """Show one version in place of the file. Raises `Unreadable` when it is not known."""
+        if self.versions and wanted == self.versions[0].number:
+            self.show_mode("file")
+            self.leave_version()
+            return
+        if not any(version.number == wanted for version in self.versions):
+            raise Unreadable(
+                tr("Version {n} is not in the history any more.", n=number(wanted)),
+                tr("Look for its words in the versions there are."),
+            )
+        self.scrubber.line.show_version(wanted)
+        self.tasks.cancel("version")  # the step's own task: this one waits until it is shown
+        await self._show_version(wanted)
 
     async def _show_version(self: Any, wanted: int) -> None:
         version = next((v for v in self.versions if v.number == wanted), None)

@@ -24,13 +24,27 @@ from app.gui.look.text import (
     tr,
     without_escapes,
 )
-from app.gui.panes.search.model import day_of, flat, place_words, title_of
+from app.gui.panes.search.model import (
+    PROPOSAL,
+    VERSION,
+    day_of,
+    flat,
+    held_by,
+    place_words,
+    title_of,
+    version_of,
+)
 from app.gui.widgets.pane import Target
 
 AROUND = 60  # lines before and after
 ITEMS = 12  # session items before and after
 LONGEST = 600  # characters of one line that are shown
 READ = 40_000  # characters of an evicted result read at a time
+STATES = {
+    "proposed": "waiting", "in_review": "in review", "applying": "being applied",
+    "applied": "applied", "partly_applied": "partly applied", "rejected": "rejected",
+    "superseded": "replaced by a newer one",
+}  # fmt: skip
 FARTHEST = 40  # such pages that are looked through for a line
 
 
@@ -74,8 +88,11 @@ def target_of(hit: Hit | HitPlace, find: str) -> Target:
         return Target("timeline", session_id=hit.session_id, entry_id=hit.entry_id, find=find)
     if hit.layer == "evicted":
         return Target("evicted", path=hit.path, find=find)
-    line = hit.line if hit.layer == "memory" else 0
-    return Target("memory", line=line, find=find)
+    if hit.path.startswith(PROPOSAL):
+        return Target("memory", proposal=hit.path.removeprefix(PROPOSAL))
+    if hit.path.startswith(VERSION):
+        return Target("memory", version=held_by(hit), line=hit.line, find=find)
+    return Target("memory", line=hit.line, find=find)
 
 
 def needle_of(hit: Hit, words: str) -> str:
@@ -98,6 +115,10 @@ async def look(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -> 
             return await _session(ask, hit, titles, now)
         if hit.layer == "evicted":
             return await _evicted(ask, hit, titles)
+        if hit.path.startswith(PROPOSAL):
+            return await _proposal(ask, hit, now)
+        if hit.path.startswith(VERSION):
+            return await _version(ask, hit, now)
     except UserError as error:
         return _alone(hit, titles, now, str(error))
     return _alone(hit, titles, now, "")
@@ -125,21 +146,50 @@ def _cut(text: str) -> str:
 async def _memory(ask: Any, hit: Hit) -> Place:
     view = await ask.memory()
     texts = view.text.split("\n")
-    at = hit.line - 1
-    there = 0 <= at < len(texts) and _same(hit.text, texts[at])
-    first = max(at - AROUND, 0)
-    near = [(n, text) for n, text in enumerate(texts, 1) if first < n <= at + AROUND + 1]
-    near = [(n, text) for n, text in near if text.strip() or n == hit.line]
-    lines = tuple(
-        PageLine(str(n), text.strip("# ") if text[:1] == "#" else _item(text), text[:1] == "#")
-        for n, text in near
-    )
-    here = next((i for i, (n, _) in enumerate(near) if n == hit.line), -1)
+    lines, here = _lines_around(texts, hit.line)
+    there = here >= 0 and _same(hit.text, texts[hit.line - 1])
     ways: tuple[Way, ...] = ()
     if there:
         ways = await _sources(ask, hit.line)
     details = tr("version {n}", n=view.version) if view.version else ""
     return Place("MEMORY.md", details, lines, here, ways, "" if there else _gone())
+
+
+async def _version(ask: Any, hit: Hit, now: datetime) -> Place:
+    """The version that holds the line: of a lost one the version before it went."""
+    texts = (await ask.version_text(held_by(hit))).split("\n")
+    lines, here = _lines_around(texts, hit.line)
+    there = here >= 0 and _same(hit.text, texts[hit.line - 1])
+    title = tr("MEMORY.md, version {n}", n=number(held_by(hit)))
+    ways: tuple[Way, ...] = ()
+    if held_by(hit) != version_of(hit):
+        gone = Target("memory", version=version_of(hit))
+        words = tr("version {n}", n=number(version_of(hit)))
+        ways = (Way(tr("Went with"), "rotate-ccw-clock", words, gone, "G, C"),)
+    return Place(title, moment(hit.when, now), lines, here, ways, "" if there else _gone())
+
+
+async def _proposal(ask: Any, hit: Hit, now: datetime) -> Place:
+    found = await ask.proposal(hit.path.removeprefix(PROPOSAL))
+    texts = found.candidate.split("\n")
+    lines, here = _lines_around(texts, hit.line)
+    there = here >= 0 and _same(hit.text, texts[hit.line - 1])
+    details = sentence((tr(STATES.get(found.info.state, "")), moment(hit.when, now)))
+    if not there:
+        lines, here = (PageLine("", flat(hit.text)),), 0
+    return Place(tr("A proposal"), details, lines, here)
+
+
+def _lines_around(texts: list[str], line: int) -> tuple[tuple[PageLine, ...], int]:
+    """Lines of a Markdown file around a 1-based one, and its place among them (-1 for none)."""
+    first = max(line - 1 - AROUND, 0)
+    near = [(n, text) for n, text in enumerate(texts, 1) if first < n <= line + AROUND]
+    near = [(n, text) for n, text in near if text.strip() or n == line]
+    lines = tuple(
+        PageLine(str(n), text.strip("# ") if text[:1] == "#" else _item(text), text[:1] == "#")
+        for n, text in near
+    )
+    return lines, next((i for i, (n, _) in enumerate(near) if n == line), -1)
 
 
 async def _sources(ask: Any, line: int) -> tuple[Way, ...]:

@@ -42,7 +42,7 @@ class Asked:
         layers = frozenset() if of == "all" else frozenset({of})
         return Query(
             self.text, mode=self.mode, layers=layers, limit=limit,  # type: ignore[arg-type]
-            newest_first=self.newest, start=start,
+            newest_first=self.newest, start=start, fold=True,
         )  # fmt: skip
 
 
@@ -70,6 +70,12 @@ class Answer:
     counts: dict[str, int]
     hits: tuple[Hit, ...]
     next: int = 0
+
+    @property
+    def one_kind(self) -> bool:
+        """Whether the hits stand in one list: by day, of a chosen layer, or of the only one."""
+        only = sum(1 for count in self.counts.values() if count) == 1
+        return self.asked.grouping == "day" or self.asked.layer != "all" or only
 
     @property
     def more(self) -> bool:

@@ -55,6 +55,7 @@ _ICONS = {
     "sessions": "message-square",
     "evicted": "archive",
 }
+VERSION, PROPOSAL = "history:", "proposal:"  # how the paths of the history's hits begin
 IN_ALL = 5  # hits of one layer that are shown among all layers
 
 # Breaks become spaces and what could reorder its neighbours becomes nothing to see, one for one, so
@@ -133,6 +134,8 @@ def shown(hit: Hit, titles: Mapping[str, str], now: datetime, *, by_day: bool = 
     icon = _ICONS.get(hit.layer, "file-text")
     if hit.layer == "sessions" and (hit.tool or hit.role == "tool"):
         icon = "terminal"
+    elif hit.path.startswith(PROPOSAL):
+        icon = "git-pull-request-arrow"
     time = ""
     if hit.when and hit.layer != "memory":
         time = clock(hit.when) if by_day or hit.layer == "daily" else moment(hit.when, now)
@@ -161,7 +164,7 @@ def place_words(hit: Hit | HitPlace, titles: Mapping[str, str], now: datetime) -
     if hit.layer == "memory":
         return tr("MEMORY.md, line {n}", n=number(hit.line))
     if hit.layer == "history":
-        return tr("MEMORY.md, an earlier version")
+        return _past_words(hit)
     if hit.layer == "daily":
         return tr("{day}, line {n}", day=day_of(hit.path, now), n=number(hit.line))
     title = title_of(titles, hit.session_id)
@@ -171,6 +174,24 @@ def place_words(hit: Hit | HitPlace, titles: Mapping[str, str], now: datetime) -
         tool = plain_line(hit.tool) or tr("Result put aside")
         return sentence((tool, title, tr("line {n}", n=number(hit.line))))
     return sentence((title, _speaker(hit)))
+
+
+def _past_words(hit: Hit | HitPlace) -> str:
+    if hit.path.startswith(PROPOSAL):
+        return tr("A proposal for MEMORY.md")
+    n = number(version_of(hit))
+    return tr("Went with version {n}", n=n) if hit.role == "dropped" else tr("Version {n}", n=n)
+
+
+def version_of(hit: Hit | HitPlace) -> int:
+    """The version of MEMORY.md with which a line of the history came or went."""
+    digits = hit.path.removeprefix(VERSION)
+    return int(digits) if digits.isdecimal() else 0
+
+
+def held_by(hit: Hit | HitPlace) -> int:
+    """The version that holds it: of a line that went, the one before."""
+    return version_of(hit) - (hit.role == "dropped")
 
 
 def title_of(titles: Mapping[str, str], session_id: str, limit: int = 60) -> str:
@@ -194,12 +215,13 @@ def _speaker(hit: Hit) -> str:
 
 
 def day_of(path: str, now: datetime) -> str:
-    """The day in a daily log's name in words, else the name."""
+    """The day in a daily log's name in words, else the name; an archived log says so."""
     name = path.rsplit("/", 1)[-1].removesuffix(".md")
     try:
-        return day(date.fromisoformat(name[:10]), now.astimezone().date()) + name[10:]
+        words = day(date.fromisoformat(name[:10]), now.astimezone().date()) + name[10:]
     except ValueError:
-        return preview(name, 60)
+        words = preview(name, 60)
+    return sentence((words, tr("archived") if "/archive/" in path else ""))
 
 
 # ---------------------------------------------------------------------------- groups

@@ -53,7 +53,7 @@ class Results:
         self._parts.show_part(self._parts.split)
         hits_list.hits.set_entries(
             self._entries(found), self.titles, self._desk.now(),
-            more=found.more and self._pages(), by_day=by_days,
+            more=found.more and found.one_kind, by_day=by_days,
         )  # fmt: skip
         hits_list.settle()
         self._parts.tabs.set_counts(found.counts)
@@ -72,16 +72,11 @@ class Results:
         asked, hits = found.asked, found.hits
         if asked.grouping == "day":
             entries = by_day(hits if asked.newest else days_together(hits), self._desk.now())
-        elif asked.layer == "all":
+        elif not found.one_kind:
             return by_layer(hits, found.counts)
         else:
             entries = by_layer(hits, found.counts, 0)
         return [*entries, *_tail(found)]
-
-    def _pages(self) -> bool:
-        """Whether the list goes on by pages: not where a few hits of each place stand."""
-        asked = self.answer.asked if self.answer is not None else None
-        return asked is not None and (asked.grouping == "day" or asked.layer != "all")
 
     async def more(self) -> None:
         """The list came to its end: ask for the next page."""

@@ -99,7 +99,7 @@ class Searching:
             await self._show_none(found)
             return
         results.show(found, keep=keep)
-        if asked.layer == "all" and asked.grouping == "layer":
+        if not found.one_kind:
             fuller = await crowded_out(ask, found)
             if len(fuller.hits) > len(found.hits):
                 results.show(fuller, keep=True)

@@ -1,0 +1,263 @@
+"""From a hit to its place, with the real engine, real files and the real window."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.engine.records import Hit
+from app.gui.bridge import EngineSignals
+from app.gui.widgets.pane import Desk, Target
+from app.gui.window.main_window import MainWindow
+from app.showing import factories
+from tests.gui import conftest
+from tests.helpers.reviewing import proposed
+from tests.helpers.workspaces import EngineDesk, engine_on
+
+
+async def until(condition: Callable[[], object]) -> None:
+    await conftest.wait_until(condition, 25.0)
+
+
+class Room:
+    """The window on a workspace, used by keys."""
+
+    def __init__(self, window: MainWindow, engine: EngineDesk, faults: list[BaseException]) -> None:
+        self.window, self.engine, self.faults = window, engine, faults
+
+    @property
+    def search(self):
+        return self.window.pane("search")
+
+    def key(self, key: Qt.Key, modifier=Qt.KeyboardModifier.NoModifier) -> None:
+        """Press a key where the focus is, as a person does."""
+        QTest.keyClick(QApplication.focusWidget() or self.window, key, modifier)
+
+    async def find(self, text: str) -> list[Hit]:
+        """Type a query anew; the hits that are listed for it."""
+        if self.window.place() != "search":
+            self.window.show_target(Target("search"))
+        pane = self.search
+        pane.field.setFocus()
+        pane.field.set_query(text)
+        await until(lambda: pane.results.answer and pane.results.answer.asked.text == text
+                    and not pane.tasks.running("search"))  # fmt: skip
+        return [entry for entry in pane.list.hits.entries() if isinstance(entry, Hit)]
+
+    async def choose(self, wanted: Hit) -> None:
+        """Walk to a hit and wait for its place beside the list."""
+        pane = self.search
+        rows = pane.list.hits.entries()
+        pane.list.choose(rows.index(wanted))
+        await until(lambda: not pane.tasks.running("preview"))
+
+    async def open(self) -> QWidget:
+        """Enter; the place that came to the front, settled."""
+        self.search.list.setFocus()
+        self.key(Qt.Key.Key_Return)
+        await until(lambda: self.window.place() != "search")
+        pane = self.window.pane(self.window.place())
+        assert pane is not None
+        await until(lambda: not any(pane.tasks.running(n) for n in ("open", "refresh", "find")))
+        return pane
+
+    async def back(self) -> None:
+        self.key(Qt.Key.Key_Backspace)
+        await until(lambda: self.window.place() == "search")
+
+
+@asynccontextmanager
+async def room(qtbot, folder: Path) -> AsyncIterator[Room]:
+    async with engine_on(folder) as engine:
+        await engine.engine.index_ready()
+        faults: list[BaseException] = []
+        signals = EngineSignals(engine.engine.events)
+        window = MainWindow(
+            Desk(engine.engine, signals, faults.append), factories(), folder.parent / "window.json"
+        )
+        qtbot.addWidget(window)
+        window.resize(1280, 800)
+        window.show()
+        window.activateWindow()
+        window.start(Target("search"))
+        await until(lambda: window.place() == "search")
+        try:
+            yield Room(window, engine, faults)
+        finally:
+            await window.end()
+        assert faults == []
+
+
+@pytest.fixture
+def runs(qloop: asyncio.AbstractEventLoop) -> Callable[[Awaitable[None]], None]:
+    return lambda main: qloop.run_until_complete(asyncio.wait_for(main, 90))
+
+
+def day(folder: Path, name: str, *lines: str) -> Path:
+    path = folder / "memory" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"# {name}\n\n" + "".join(f"- {line}\n" for line in lines), "utf-8")
+    return path
+
+
+def session(folder: Path, name: str, *texts: str) -> Path:
+    path = folder / "agents" / "palimpsest" / "sessions" / f"{name}.log.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [
+        {
+            "v": 1, "seq": n, "type": "message", "id": f"{name}-{n}", "content": text,
+            "role": "USER" if n % 2 else "ASSISTANT",
+            "timestamp": f"2026-06-02T01:{n // 60:02}:{n % 60:02}+00:00",
+        }
+        for n, text in enumerate(texts, 1)
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return path
+
+
+# ---------------------------------------------------------------------------- the past
+
+
+def test_a_line_that_went_opens_the_version_that_held_it(qtbot, runs, tmp_path) -> None:
+    async def main() -> None:
+        folder = tmp_path / "ws"
+        async with room(qtbot, folder) as here:
+            do, ask = here.engine.engine.do, here.engine.engine.ask
+            for text in ("# Memory\n\n- Vents open at 26\n- The zanzibar key hangs left\n",
+                         "# Memory\n\n- Vents open at 26\n",
+                         "# Memory\n\n- Vents open at 27\n"):  # fmt: skip
+                now = await ask.memory()
+                await do.write_memory(text, now.sha256)
+            hits = await here.find("in:history zanzibar")
+            assert hits, "the history is searched"
+            (came,) = hits
+            (gone,) = came.places
+            assert (came.role, gone.role) == ("added", "dropped")
+            await here.choose(came)
+            preview = here.search.preview
+            held = int(gone.path.removeprefix("history:")) - 1
+            assert preview.title.text() == f"MEMORY.md, version {held}"
+            assert [line.text for line in preview.view.model_.lines] == [
+                "Memory", "Vents open at 26", "The zanzibar key hangs left",
+            ]  # fmt: skip
+            assert preview.note.text() == ""
+            also = preview.ways[-1]
+            assert also.text == f"Went with version {held + 1}"
+            assert (also.target.version, also.target.line) == (held, 4)
+            pane = await here.open()
+            assert here.window.place() == "memory"
+            assert pane.file.version == held
+            assert pane.scrubber.line.shows == held
+            assert pane.file.find_bar.isVisible()
+            assert pane.file.find_bar.field.text() == "zanzibar"
+            assert pane.file.lines.current_row().number == 4
+            await here.back()
+            assert here.search.list.current() == came
+
+    runs(main())
+
+
+def test_a_line_that_was_proposed_opens_its_review(qtbot, runs, tmp_path) -> None:
+    async def main() -> None:
+        folder = tmp_path / "ws"
+        proposal = await proposed(folder)
+        async with room(qtbot, folder) as here:
+            hits = await here.find("in:history recalibrated")
+            offered = next(h for h in hits if h.path == f"proposal:{proposal}")
+            await here.choose(offered)
+            assert here.search.preview.title.text() == "A proposal"
+            assert "waiting" in here.search.preview.details.text()
+            pane = await here.open()
+            assert here.window.place() == "memory"
+            await until(lambda: pane.mode == "review")
+            assert pane.review.proposal.info.id == proposal
+
+    runs(main())
+
+
+# ---------------------------------------------------------------------------- what is gone
+
+
+@pytest.mark.case("B33")
+def test_no_phantom_is_shown_and_what_went_meanwhile_says_so(qtbot, runs, tmp_path) -> None:
+    folder = tmp_path / "ws"
+
+    async def before() -> None:
+        async with room(qtbot, folder) as here:
+            assert len(await here.find("in:daily phantom")) == 10
+
+    async def after() -> None:
+        async with room(qtbot, folder) as here:
+            hits = await here.find("in:daily phantom")
+            names = sorted(hit.path.rsplit("/", 1)[-1] for hit in hits)
+            assert names == sorted([f"2026-05-{n:02}.md" for n in range(4, 10)] + ["2026-07-01.md"])
+            for hit in hits:
+                here.search.list.choose(here.search.list.hits.entries().index(hit))
+                pane = await here.open()
+                assert here.window.place() == "daily"
+                assert pane.notices.causes() == []
+                await here.back()
+            # Then one goes while its hit is on screen.
+            lost = here.search.list.current()
+            (folder / lost.path).unlink()
+            here.search.results.show_preview()
+            await until(lambda: here.search.preview.note.isVisible())
+            assert here.search.preview.note.text()
+            assert lost.text.strip(" -") in here.search.preview.view.model_.lines[0].text
+            pane = await here.open()
+            await until(pane.notices.causes)
+            assert "is not in this workspace any more" in pane.notices.causes()[0]
+
+    for n in range(1, 11):
+        day(folder, f"2026-05-{n:02}", f"phantom number {n}")
+    runs(before())
+    for n in (1, 2, 3):
+        (folder / "memory" / f"2026-05-{n:02}.md").unlink()
+    (folder / "memory" / "2026-05-10.md").rename(folder / "memory" / "2026-07-01.md")
+    runs(after())
+
+
+def test_a_session_that_went_while_its_hit_was_on_screen_says_so(qtbot, runs, tmp_path) -> None:
+    async def main() -> None:
+        folder = tmp_path / "ws"
+        log = session(folder, "s-1", "the phantom crate", "noted")
+        session(folder, "s-2", "something else")
+        async with room(qtbot, folder) as here:
+            hits = await here.find("phantom")
+            assert [hit.entry_id for hit in hits] == ["s-1-1"]
+            log.unlink()
+            here.search.results.show_preview()
+            await until(lambda: here.search.preview.note.isVisible())
+            pane = await here.open()
+            await until(pane.notices.causes)
+            assert pane.notices.causes() == ["That session is not in this workspace any more."]
+            await here.back()
+
+    runs(main())
+
+
+def test_an_archived_log_says_so_and_opens(qtbot, runs, tmp_path) -> None:
+    async def main() -> None:
+        folder = tmp_path / "ws"
+        old = day(folder, "2026-01-05", "the phantom crate")
+        (folder / "memory" / "archive").mkdir()
+        old.rename(folder / "memory" / "archive" / old.name)
+        async with room(qtbot, folder) as here:
+            (hit,) = await here.find("phantom")
+            hits = here.search.list.hits
+            assert "archived" in hits.index(hits.first()).data()
+            await here.choose(hit)
+            assert "archived" in here.search.preview.title.text()
+            pane = await here.open()
+            assert here.window.place() == "daily"
+            assert pane.file == "memory/archive/2026-01-05.md"
+
+    runs(main())
