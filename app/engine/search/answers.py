@@ -66,6 +66,9 @@ Halt = Callable[[], bool]
 Judge = Callable[[str], "list[Stretch] | None"]
 
 
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
 class _Late(Exception):
     """The time a query has is over."""
 
@@ -288,7 +291,8 @@ class Answering:
     # ------------------------------------------------------------------ without it
 
     def _scanned(self, mode: SearchMode, *, typing: bool) -> SearchResult:
-        judge = self._scan_judge(mode, typing)
+        scores: list[float] = []
+        judge = self._scan_judge(mode, typing, scores)
         if judge is None:
             return SearchResult((), 0, {}, mode)
         found, complete = scan_files(
@@ -298,12 +302,14 @@ class Answering:
             halt=self._halt, zone=self._zone,
         )  # fmt: skip
         self._partial = self._partial or not complete
-        if self._query.newest_first:
-            found.sort(key=lambda one: one.when or datetime.min.replace(tzinfo=UTC), reverse=True)
+        scored = list(zip(scores, found, strict=True))
+        scored.sort(key=lambda pair: pair[1].when or _NEVER, reverse=True)
+        if not self._query.newest_first:
+            scored.sort(key=lambda pair: -pair[0])
         start, end = self._query.start, self._query.start + self._query.limit
         folding = Folding(folded_layers(self._query, mode))
-        for one in found[start:end]:
-            folding.add(self._found_hit(one), one.text)
+        for score, one in scored[start:end]:
+            folding.add(self._found_hit(one, score), one.text)
         counts: dict[str, int] = {}
         for one in found:
             counts[one.layer] = counts.get(one.layer, 0) + 1
@@ -312,30 +318,37 @@ class Answering:
             tuple(folding.hits), len(found), counts, mode, complete=complete, next=following
         )
 
-    def _scan_judge(self, mode: SearchMode, typing: bool) -> Judge | None:
+    def _scan_judge(self, mode: SearchMode, typing: bool, scores: list[float]) -> Judge | None:
+        """What accepts a text; for each that is accepted, its score is added to `scores`: how many
+        of the terms it holds, or how often the words stand there."""
         parsed = self._parsed
-        if mode == "natural":
-            wanted = natural_terms(parsed)
-            return lambda text: (natural_match(wanted, parsed.without, text) or (None,))[0]
-        if mode == "words":
-            return lambda text: words_match(parsed, text, typing=typing)
-        if not parsed.literal or not parsed.groups:
+        if mode == "literal" and not (parsed.literal and parsed.groups):
             return None
-        without = replace(parsed, groups=())
+        wanted = natural_terms(parsed)
+        unwanted = replace(parsed, groups=())
 
         def judge(text: str) -> list[Stretch] | None:
-            places = literal_match(parsed.literal, text)
-            if not places or words_match(without, text) is None:
-                return None
+            if mode == "natural":
+                places, score = natural_match(wanted, parsed.without, text) or (None, 0)
+            else:
+                if mode == "words":
+                    places = words_match(parsed, text, typing=typing)
+                else:
+                    places = literal_match(parsed.literal, text) or None
+                    if places and words_match(unwanted, text) is None:
+                        places = None
+                score = len(places or ())
+            if places is not None:
+                scores.append(score)
             return places
 
         return judge
 
-    def _found_hit(self, one: Found) -> Hit:
+    def _found_hit(self, one: Found, score: float) -> Hit:
         shown, spans = excerpt(one.text, one.places, self._width)
         return Hit(
-            one.layer, one.path, one.line, shown, spans, float(len(one.places)), one.when,
-            one.session, one.entry, one.role, one.tool,
+            one.layer, one.path, one.line, shown, spans, score, one.when, one.session, one.entry,
+            one.role, one.tool,
         )  # fmt: skip
 
 

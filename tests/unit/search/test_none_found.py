@@ -133,3 +133,19 @@ def test_evicted_results_are_filtered_with_and_without_an_index(
     if not whole:
         put(tmp_path, ".palimpsest/index.db", "no database at all")
     with_index(tmp_path, work, whole=whole)
+
+
+def test_without_an_index_more_of_the_terms_still_rank_higher(tmp_path: Path) -> None:
+    talk(
+        tmp_path, "s-1", said(1, "the lamp of the harbour"), said(2, "a lamp"), said(3, "a lamp"),
+        said(4, "the sea"),
+    )  # fmt: skip
+    put(tmp_path, ".palimpsest/index.db", "no database at all")
+
+    async def work(index: MemoryIndex) -> None:
+        result = await index.search(Query("Where is the harbour lamp?", mode="natural"))
+        assert [hit.entry_id for hit in result.hits] == ["m-1", "m-3"]
+        assert [place.entry_id for place in result.hits[1].places] == ["m-2"]
+        assert "files were read instead" in result.reason
+
+    with_index(tmp_path, work, whole=False)
