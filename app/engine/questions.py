@@ -292,8 +292,8 @@ class Questions:
         return await self._rooms.index.search(query, supersede=True)
 
     async def index(self) -> IndexState:
-        """What the index is doing now; cheap enough to ask while it is built."""
-        return self._rooms.index.state
+        """What the index is doing now, compared with the disk; cheap while it is built."""
+        return await self._rooms.index.check()
 
     async def search_meaning(self, text: str) -> str:
         """What `text` searches for, as a sentence: its words, phrases and filters."""

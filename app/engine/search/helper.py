@@ -33,10 +33,10 @@ def batches_apart(
 ) -> Generator[Batch]:
     """As `batches`, prepared by another process. Closing the iterator ends it."""
     done = 0
-    process = _begin((root, paths, dict(known), now_ns, zone))
+    process = begin((root, paths, dict(known), now_ns, zone))
     if process is not None:
         try:
-            for batch in iter(lambda: _receive(process), None):
+            for batch in iter(lambda: receive(process), None):
                 done += batch.paths
                 yield batch
         finally:
@@ -46,7 +46,7 @@ def batches_apart(
         yield from batches(root, paths[done:], known, now_ns=now_ns, zone=zone)
 
 
-def _begin(request: tuple[Any, ...]) -> subprocess.Popen[bytes] | None:
+def begin(request: tuple[Any, ...]) -> subprocess.Popen[bytes] | None:
     """The process, with its request sent; None where there can be none."""
     if getattr(sys, "frozen", False):
         return None  # a frozen program is no interpreter
@@ -67,12 +67,13 @@ def _begin(request: tuple[Any, ...]) -> subprocess.Popen[bytes] | None:
         pickle.dump(request, process.stdin)
         process.stdin.close()
     except OSError:
-        pass  # it ended already: `_receive` finds nothing
+        pass  # it ended already: `receive` finds nothing
     process.stdin = None
     return process
 
 
-def _receive(process: subprocess.Popen[bytes]) -> Batch | None:
+def receive(process: subprocess.Popen[bytes]) -> Batch | None:
+    """The next batch; None when the process has ended."""
     assert process.stdout is not None
     head = process.stdout.read(_HEAD)
     if len(head) < _HEAD:

@@ -138,23 +138,26 @@ class MemoryIndex:
         """The state, compared with the files on disk: `stale` says how many are behind."""
         if self._state.state in ("building", "unavailable"):
             return self._state
-        behind = await self._write(self._behind)
-        total, terms = self._state.total, self._state.terms
+        behind, files = await self._write(self._behind)
+        if self._state.state in ("building", "unavailable"):
+            return self._state  # it became so meanwhile
+        terms = self._state.terms
         if behind:
             noun = "file is" if behind == 1 else "files are"
             note = f"{behind} {noun} newer than the index."
-            self._state = IndexState("stale", max(0, total - behind), total, note, terms)
+            self._state = IndexState("stale", max(0, files - behind), files, note, terms)
         else:
-            self._state = IndexState("ready", total, total, terms=terms)
+            self._state = IndexState("ready", files, files, terms=terms)
         return self._state
 
     async def sound(self) -> bool:
         """Whether the index passes its integrity checks (slow: reads all of it)."""
         return await self._write(lambda: self._writer is not None and self._writer.check())
 
-    def _behind(self) -> int:
+    def _behind(self) -> tuple[int, int]:
+        """How many files are newer than the index, and how many it holds."""
         if self._writer is None:
-            return 0
+            return 0, 0
         marks = scan(self._root).marks
         known = {
             row.path: row
@@ -167,7 +170,7 @@ class MemoryIndex:
             if path not in known
             or (known[path].size, known[path].mtime_ns) != (mark.size, mark.mtime_ns)
         )
-        return changed + len(known.keys() - marks.keys())
+        return changed + len(known.keys() - marks.keys()), self._writer.totals()[0]
 
     # ------------------------------------------------------------------ writing
 
