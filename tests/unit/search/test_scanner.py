@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import random
-import tempfile
 import time
-from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -256,60 +253,3 @@ def test_a_watcher_whose_listener_fails_says_so_and_goes_on(tmp_path: Path) -> N
         await watcher.stop()
 
     asyncio.run(main())
-
-
-WORDS = ["apple", "pear", "数据库", "迁移", "café", "running", "snake_case", "茶"]
-
-
-def _change(root: Path, chance: random.Random) -> str:
-    """One random change of the workspace; the paths it touched, joined by spaces."""
-    paths = ["MEMORY.md", "memory/2026-06-01.md", "memory/b.md", *(
-        f"agents/bot/sessions/s-{n}.log.jsonl" for n in range(2)
-    )]  # fmt: skip
-    path = chance.choice(paths)
-    file = root / path
-    line = " ".join(chance.choices(WORDS, k=4))
-    if path.endswith(".jsonl"):
-        entry = {"type": "message", "id": str(chance.random()), "role": "USER", "content": line}
-        line = json.dumps(entry)
-    kind = chance.choice(["append", "append", "write", "delete", "rename", "torn"])
-    if kind == "delete":
-        file.unlink(missing_ok=True)
-    elif kind == "rename" and file.exists():
-        other = chance.choice([one for one in paths if one[-1] == path[-1]])
-        file.replace(root / other) if other != path else None
-        return f"{path} {other}"
-    else:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("w" if kind == "write" else "a", encoding="utf-8") as out:
-            out.write(line + ("" if kind == "torn" else "\n"))
-    return path
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_an_index_that_follows_equals_one_built_anew(seed: int) -> None:
-    async def contents(index: MemoryIndex) -> dict[str, list[tuple[object, ...]]]:
-        found: dict[str, list[tuple[object, ...]]] = {}
-        for word in (*WORDS, "in:memory,daily,sessions"):
-            hits = (await index.search(Query(word, mode="words", limit=10_000))).hits
-            found[word] = sorted((h.path, h.line, h.text, h.spans, h.entry_id) for h in hits)
-        return found
-
-    async def main(root: Path) -> None:
-        chance = random.Random(seed)
-        index = MemoryIndex(root, zone=UTC)
-        await index.open()
-        await index.index_all_from_workspace()
-        for _ in range(40):
-            for path in _change(root, chance).split(" "):
-                await index.update(path)
-        fresh = MemoryIndex(root, root / "fresh.db", zone=UTC)
-        await fresh.open()
-        await fresh.index_all_from_workspace()
-        assert await contents(index) == await contents(fresh)
-        assert await index.sound()
-        await index.close()
-        await fresh.close()
-
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(main(Path(folder)))
