@@ -138,7 +138,7 @@ class Agent:
             if self._shown or not self.keeper.recovers(around):
                 raise
             await self.keeper.recover(around, endpoint, error)
-        around = await self.keeper.before_request(endpoint)
+        around = await self.keeper.before_request(endpoint, recovered=True)
         return await self._stream(endpoint, around, recall), around
 
     async def _after_cut(
@@ -158,7 +158,7 @@ class Agent:
         try:
             cut = ContextOverflow(answer.truncated, CUT_REMEDY, window=room)
             await self.keeper.recover(around, endpoint, cut)
-            smaller = await self.keeper.before_request(endpoint)
+            smaller = await self.keeper.before_request(endpoint, recovered=True)
             self._say("again")
             return await self._stream(endpoint, smaller, recall), smaller
         except ModelError:

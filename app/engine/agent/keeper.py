@@ -61,12 +61,15 @@ class ContextKeeper:
 
     # ------------------------------------------------------------------ before a request
 
-    async def before_request(self, endpoint: Endpoint) -> Assembled:
-        """Make the context fit to be sent; the surroundings of the request."""
+    async def before_request(self, endpoint: Endpoint, *, recovered: bool = False) -> Assembled:
+        """Make the context fit to be sent; the surroundings of the request.
+
+        `recovered`: room was made for this very request just now, and once is enough.
+        """
         around = await surroundings(self._parts, self._live, endpoint)
         await self.evict(around)
         await self._trim(around)
-        if self.recovers(around):
+        if self.recovers(around) and not recovered:
             await self._compact_if_due(around, endpoint)
             await self._fit(around, endpoint)
         return around
@@ -249,14 +252,18 @@ class ContextKeeper:
             self._parts.flush(self._live, "after an overflow")
         await self.evict(around, also=plan.evict)
         if plan.keep is not None:
-            await self._forced(compactor, plan.keep, error)
+            await self._forced(compactor, plan.keep, limit, error)
         self._emit("finished", "")
 
     async def _forced(
-        self, compactor: ConversationCompactor, keep: Keep, error: ContextOverflow
+        self, compactor: ConversationCompactor, keep: Keep, limit: int, error: ContextOverflow
     ) -> None:
         outcome = await compactor.compact(
-            self._live.session.context, reason="overflow", keep=keep, offload=self._offload
+            self._live.session.context,
+            reason="overflow",
+            keep=keep,
+            most=limit,
+            offload=self._offload,
         )
         if await self._settle(compactor, outcome) is None:
             self._emit("failed", str(error))

@@ -60,11 +60,11 @@ class MemoryKeeper(ContextKeeper):
 
     # ------------------------------------------------------------------ keeping it small
 
-    async def before_request(self, endpoint: Endpoint) -> Assembled:
+    async def before_request(self, endpoint: Endpoint, *, recovered: bool = False) -> Assembled:
         """Long results are put aside; a compacting memory looks at its threshold."""
         around = await surroundings(self._parts, self._live, endpoint, self._prompt())
         await self.evict(around)
-        if isinstance(self._memory, CompactionBase):
+        if isinstance(self._memory, CompactionBase) and not recovered:
             system = sum(part.tokens for part in around.injected.parts)
             self._memory.surround(system, around.tool_tokens)
             await self._memory.compact_if_due()

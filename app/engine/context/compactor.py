@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 Flush = Callable[[tuple[Message, ...]], Awaitable[object]]
 Offload = Callable[[], Awaitable[object]]
 Emit = Callable[[Activity], None]
+EXTRACTED, LEAST_EXTRACTED = 12_000, 100  # characters of a summary without a model
+FILLED = 0.9  # of the trigger, after such a summary: the next message must not meet it at once
 
 
 class ConversationCompactor:
@@ -155,10 +157,14 @@ class ConversationCompactor:
         *,
         reason: Reason = "manual",
         keep: Keep | None = None,
+        most: int = 0,
         flush: Flush | None = None,
         offload: Offload | None = None,
     ) -> Outcome:
-        """Compact now. By hand and on overflow the gain is not asked for. See `Outcome`."""
+        """Compact now. By hand and on overflow the gain is not asked for. See `Outcome`.
+
+        `most` is how many tokens a request may have afterwards, where that is not the window's.
+        """
         plan = self.plan(context, keep=keep, whole=reason == "manual")
         if plan is None:
             return self._nothing(context)
@@ -169,7 +175,7 @@ class ConversationCompactor:
         self._emit("started", reason=reason)
         ended = False
         try:
-            outcome = await self._carry_out(context, plan, reason, flush, offload)
+            outcome = await self._carry_out(context, plan, reason, flush, offload, most)
             ended = True
         finally:
             if not ended:
@@ -183,6 +189,7 @@ class ConversationCompactor:
         reason: Reason,
         flush: Flush | None,
         offload: Offload | None,
+        most: int,
     ) -> Outcome:
         """Summaries are made until one helps, with a shorter tail each time, while tries last."""
         handed: set[int] = set()
@@ -192,7 +199,7 @@ class ConversationCompactor:
             await self._flush(plan.prefix, flush, handed)
             log_path = await self._offload(offload)
             try:
-                summary, extractive = await self._summary(plan.prefix)
+                summary, extractive = await self._summary(plan, most)
             except SummaryFailed as failed:
                 return NotCompacted("failed", failed.reason, failed.remedy, failed.raw)
             made = self._made(context, plan, summary, extractive, log_path, reason)
@@ -258,18 +265,32 @@ class ConversationCompactor:
             return ""
         return self._frame.log_path
 
-    async def _summary(self, prefix: Sequence[Message]) -> tuple[Summary, bool]:
+    async def _summary(self, plan: Plan, most: int) -> tuple[Summary, bool]:
         def progress(done: int, total: int) -> None:
             self._emit("progress", reason=f"Part {done} of {total}", done=done, total=total)
 
         try:
-            return await self._summariser.of(prefix, progress), False
+            return await self._summariser.of(plan.prefix, progress), False
         except SummaryFailed as failed:
             if not self._config.extractive_fallback:
                 raise
             self._emit("progress", reason=f"{failed.reason} Sentences are picked without it.")
-            limit = max(800, min(12_000, self.thresholds.window))
-            return Summary(extractive_summary(prefix, limit)), True
+            return Summary(self._extracted(plan, most)), True
+
+    def _extracted(self, plan: Plan, most: int) -> str:
+        """A summary without a model, so short that it fits beside what stays: in a small window,
+        and in a language of many tokens, that is less than its usual length."""
+        stays = self._counter.messages((*plan.system, *plan.tail))
+        fixed = self._frame.system_tokens + self._frame.tool_tokens
+        limits = (most, self.thresholds.limit, self.thresholds.trigger)
+        room = int(min(filter(None, limits)) * FILLED) - fixed - stays
+        limit = max(LEAST_EXTRACTED, min(EXTRACTED, self.thresholds.window))
+        while True:
+            text = extractive_summary(plan.prefix, limit)
+            made = summary_message(text, log_path=self._frame.log_path)
+            if limit <= LEAST_EXTRACTED or self._counter.uncached(made) <= room:
+                return text
+            limit = max(LEAST_EXTRACTED, limit * 3 // 4)
 
     def _made(
         self,

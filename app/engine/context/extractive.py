@@ -17,6 +17,7 @@ LINE = 300
 FIRST = 1_200
 MESSAGES = 40
 PATHS = 40
+HEADINGS = 160  # characters of the four headings, and of what says that something was left out
 PARTS = ("SESSION INTENT", "SUMMARY", "ARTIFACTS", "NEXT STEPS")
 _START = r"(?<![\w/.:@+-])(?:~|\.{1,2})?"
 _FILE = re.compile(rf"{_START}(?:/?[\w.@+-]+/)*[\w@+-]{{2,}}\.[A-Za-z][A-Za-z0-9]{{0,7}}\b")
@@ -30,19 +31,19 @@ def extractive_summary(prefix: Sequence[Message], limit: int = 12_000) -> str:
     """
     earlier = _earlier_parts(prefix)
     said = [m.content.strip() for m in prefix if _is_said(m)]
+    line = min(LINE, limit // 6)
     intent = earlier.get("SESSION INTENT", "")
     if not intent and said:
-        intent = cut(said[0], FIRST)
-        said = said[1:]
-    summary = _join(earlier.get("SUMMARY", ""), _bullets(said))
+        intent = said.pop(0)
+    intent = cut(intent, min(FIRST, limit // 4))
+    summary = _join(earlier.get("SUMMARY", ""), _bullets(said, line))
     artifacts = _join(earlier.get("ARTIFACTS", ""), _paths(prefix, earlier.get("ARTIFACTS", "")))
     last = next(
         (m.content for m in reversed(prefix) if m.role == "assistant" and m.content.strip()), ""
     )
-    state = f"Last state: {cut(' '.join(last.split()), LINE * 2)}" if last else ""
-    state = state or earlier.get("NEXT STEPS", "")
-    fixed = len(intent) + len(state) + 200
-    room = max(400, limit - fixed)
+    state = f"Last state: {' '.join(last.split())}" if last else earlier.get("NEXT STEPS", "")
+    state = cut(state, line * 2)
+    room = max(0, limit - len(intent) - len(state) - HEADINGS)
     artifacts = _tail(artifacts, room // 3)
     summary = _tail(summary, room - len(artifacts))
     texts = (intent, summary, artifacts, state)
@@ -56,8 +57,8 @@ def _is_said(message: Message) -> bool:
     return own and bool(message.content.strip())
 
 
-def _bullets(said: Sequence[str]) -> str:
-    lines = [f"- The person said: {cut(' '.join(text.split()), LINE)}" for text in said]
+def _bullets(said: Sequence[str], longest: int) -> str:
+    lines = [f"- The person said: {cut(' '.join(text.split()), longest)}" for text in said]
     return "\n".join(lines[-MESSAGES:])
 
 

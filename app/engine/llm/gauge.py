@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -24,10 +25,11 @@ from app.engine.workspace.files import lock, read_text, write_atomic
 
 log = logging.getLogger(__name__)
 
-SHARE = 0.70  # reported below this share of what we expect: cut, or counted without a cache
+SHARE = 0.70  # reported below this share of what we expect at least: cut, or cached and not counted
 LOW, HIGH = 0.5, 4.0  # what is nearer to 0 or higher than this is no tokenizer
 WEIGHT = 0.3  # of a new report beside those before it
 LEAST = 200  # tokens; shorter requests say more about the server's template than about the rate
+REPORTS = 8  # that tell how low a model's ratio goes
 MOVED = 0.01  # a ratio that moved by less is not written again
 SURE = ("setting", "loaded", "reported")  # windows that nothing learned overrules
 
@@ -43,6 +45,7 @@ class Gauge:
         self.tokenizer: Callable[[], str] = str
         self._ratios: dict[str, float] = {}
         self._written: dict[str, float] = {}
+        self._seen: dict[str, deque[float]] = {}  # the newest reports of this run
         self._windows: dict[str, int] = {}
         self._cut: dict[str, int] = {}
         self._file: tuple[Path, Path] | None = None  # windows.json, and its lock
@@ -68,6 +71,19 @@ class Gauge:
         with self._guard:
             return self._ratios.get(self._name(model), 1.0)
 
+    def least(self, model: str) -> float:
+        """The ratio that nothing believable is below: languages differ in it, also of one model.
+
+        The lowest of the newest reports; as long as there are few of them, no more than 1.
+        """
+        with self._guard:
+            return self._least(self._name(model))
+
+    def _least(self, name: str) -> float:
+        seen = self._seen.get(name, ())
+        lowest = min(seen, default=self._ratios.get(name, 1.0))
+        return lowest if len(seen) == REPORTS else min(1.0, lowest)
+
     def learn(self, model: str, counted: int, reported: int) -> None:
         """Take in one report on a request of `counted` tokens of our own. Blocks when it writes."""
         if counted < LEAST or reported <= 0:
@@ -76,8 +92,9 @@ class Gauge:
         with self._guard:
             name = self._name(model)
             known = self._ratios.get(name)
-            if not max(LOW, SHARE * (known or 1.0)) <= seen <= HIGH:
+            if not max(LOW, SHARE * self._least(name)) <= seen <= HIGH:
                 return
+            self._seen.setdefault(name, deque(maxlen=REPORTS)).append(seen)
             now = seen if known is None else known + WEIGHT * (seen - known)
             self._ratios[name] = now
             before = self._written.get(name)

@@ -26,7 +26,7 @@ class TruncationWatch:
     def seen(self, counted: int, expected: float, usage: Usage, window: int) -> str:
         """Why a prompt is suspected to have been cut, in a sentence; "" when it is not.
 
-        `counted` is our own count of the request, `expected` that count as this model counts.
+        `counted` is our own count of the request, `expected` the least this model makes of it.
         """
         if usage.prompt <= 0:
             return ""

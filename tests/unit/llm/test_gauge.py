@@ -110,3 +110,24 @@ def test_a_workspace_that_is_only_read_is_not_written(tmp_path: Path) -> None:
     one.learn("m", 1_000, 1_400)
     assert one.ratio("m") == 1.4
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cut_is_only_suspected_below_what_this_model_has_made_of_any_language(
+    tmp_path: Path,
+) -> None:
+    one = gauge(tmp_path)
+    for reported in (1_900, 1_900, 1_100, 1_900):
+        one.learn("m", 1_000, reported)
+    assert one.ratio("m") > 1.5
+    assert one.least("m") == 1.0, "few reports tell little"
+    for _ in range(8):
+        one.learn("m", 1_000, 1_900)
+    assert one.least("m") == 1.9
+    one.learn("m", 1_000, 1_400)
+    assert one.least("m") == 1.4
+    ratio = one.ratio("m")
+    one.learn("m", 1_000, 900)
+    assert one.ratio("m") == ratio, "that one was cut"
+    assert one.least("unknown") == 1.0
+    again = gauge(tmp_path)
+    assert again.least("m") == 1.0
