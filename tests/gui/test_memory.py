@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.gui.panes.memory.lines_view import LineRow
+from app.gui.panes.memory.lines_view import LineRow, LinesView, line_rows
 from app.gui.widgets.action import overlapping
 from app.gui.widgets.labels import T
 from app.gui.widgets.notices import UndoBar
@@ -313,5 +313,24 @@ def test_one_very_long_line_and_many_lines_open(
             run(pane, "edit")
             assert pane.mode == "file"
             assert "A line of MEMORY.md is too long to be edited here." in pane.notices.causes()
+
+    qloop.run_until_complete(main())
+
+
+def test_a_long_list_is_measured_in_turns_to_its_end(
+    qloop: asyncio.AbstractEventLoop, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        lines = LinesView("Lines")
+        qtbot.addWidget(lines)
+        lines.resize(500, 300)
+        lines.show()
+        rows = line_rows("\n".join(f"- line {i} " + "word " * (i % 60) for i in range(1_500)))
+        lines.set_rows(rows)
+        before = -1
+        while before != (before := lines.verticalHeader().length()):
+            await asyncio.sleep(0.3)
+        width = lines.viewport().width()
+        assert before == sum(lines.measure(row, width) for row in rows)
 
     qloop.run_until_complete(main())

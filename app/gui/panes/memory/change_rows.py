@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from PySide6.QtCore import QDate
 
@@ -148,11 +149,16 @@ def source_name(path: str, line: int) -> str:
     return tr("{name}, line {n}", name=preview(name, 40), n=number(line)) if line else name
 
 
+@lru_cache(maxsize=512)
+def _short(section: str) -> str:
+    return preview(section, 60, " ").strip()
+
+
 def _home(change: Change) -> str:
     """The section of a change; of a moved line "from → to" (look.md 2.3)."""
     if change.kind == "section_renamed":
         return ""  # its name is what changed
-    there, was = (preview(name, 60, " ").strip() for name in (change.section, change.came_from))
+    there, was = _short(change.section), _short(change.came_from)
     if change.kind != "moved" or was == there:
         return there
     return tr("{old} → {new}", old=was or tr("top"), new=there or tr("top"))

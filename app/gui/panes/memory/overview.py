@@ -124,18 +124,33 @@ class Overview(QWidget):
 
     def paintEvent(self, event: object) -> None:
         painter = smooth(self)
-        crowded = self._step() < CROWD
-        for at, mark in enumerate(self._marks):
-            center = QPointF(WIDE / 2 + 1, self.y_of(at))
-            if crowded:
-                _bar(painter, mark, center, max(self._step(), 1.0))
-            else:
+        if self._step() < CROWD:
+            for y, mark in self._density().items():
+                _bar(painter, mark, QPointF(WIDE / 2 + 1, y), max(self._step(), 1.0))
+        else:
+            for at, mark in enumerate(self._marks):
+                center = QPointF(WIDE / 2 + 1, self.y_of(at))
                 _shape(painter, mark, center, min(3.5, self._step() / 2 - 0.5))
-            if mark.n == self._front:
-                high = max(self._step() - 2, 4.0)
-                bar = QRectF(0, center.y() - high / 2, 2.5, high)
-                painter.fillRect(bar, token("accent"))
+        front = next((at for at, mark in enumerate(self._marks) if mark.n == self._front), -1)
+        if front >= 0:
+            high = max(self._step() - 2, 4.0)
+            bar = QRectF(0, self.y_of(front) - high / 2, 2.5, high)
+            painter.fillRect(bar, token("accent"))
         painter.end()
+
+    def _density(self) -> dict[int, Mark]:
+        """For each px row the mark that matters most there: what is open, losses before others."""
+        rows: dict[int, Mark] = {}
+        for at, mark in enumerate(self._marks):
+            y = round(self.y_of(at))
+            here = rows.get(y)
+            if here is None or _weight(mark) > _weight(here):
+                rows[y] = mark
+        return rows
+
+
+def _weight(mark: Mark) -> tuple[bool, bool]:
+    return not mark.decided, mark.group in ("conflict", "dropped")
 
 
 def _bar(painter: QPainter, mark: Mark, center: QPointF, high: float) -> None:

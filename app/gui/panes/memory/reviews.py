@@ -65,20 +65,20 @@ class Reviews:
             self.leave_version()
         lines = self.memory.text.split("\n")
         pinned = frozenset(lines[n - 1] for n in self.memory.pinned if n <= len(lines))
-        self.review.reading_only = not is_open(proposal.info)
         await self._show_proposal(proposal, pinned)
-        self.show_mode("review" if is_open(proposal.info) else "closed")
         self._say_note(proposal)
         self._say_moved(proposal)
         self.tell_rival()
         self._ask_preview()
 
     async def _show_proposal(self: Any, proposal: Proposal, pinned: frozenset[str]) -> None:
-        marks = await self.marks_of(proposal.changes)
-        self.review.show_proposal(
-            proposal, marks, pinned,
-            sides=sides_of(proposal, self.desk.now()), moves_on=await self._moves_on(),
-        )  # fmt: skip
+        marks, moves_on = await self.marks_of(proposal.changes), await self._moves_on()
+        opened = is_open(proposal.info)
+        self.review.reading_only = not opened
+        self.show_mode("review" if opened else "closed")  # first: rows are laid out for a width
+        sides = sides_of(proposal, self.desk.now())
+        self.review.show_proposal(proposal, marks, pinned, sides=sides, moves_on=moves_on)
+        self.settle_head()
 
     async def _moves_on(self: Any) -> bool:
         """Whether deciding walks on to the next open change: a setting of the person's."""
@@ -106,7 +106,6 @@ class Reviews:
         await self._show_proposal(proposal, self.review.pinned)
         self._say_moved(proposal)
         self._ask_preview()
-        self.settle_head()
 
     def _say_note(self: Any, proposal: Proposal) -> None:
         """What the run has to tell of itself, such as that the file was rebuilt."""

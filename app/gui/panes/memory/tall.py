@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from time import monotonic
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTimer
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -18,6 +19,9 @@ from app.gui.look.theme import theme
 from app.gui.widgets.rows import RECORD, Row, RowList
 
 log = logging.getLogger(__name__)
+
+AT_ONCE = 400  # rows that are measured without a look at the clock
+TURN = 0.02  # seconds of one turn of measuring
 
 
 class TallDelegate(QStyledItemDelegate):
@@ -55,7 +59,10 @@ class TallList(RowList):
     def __init__(self, name: str, *, several: bool = False, ground: str = "canvas") -> None:
         self._measured = 0
         self._room = 0
+        self._unmeasured: Iterator[int] = iter(())
         super().__init__(name, margin=0, several=several, ground=ground)
+        self._turns = QTimer(self, singleShot=True, interval=0)
+        self._turns.timeout.connect(self._measure_on)
         self._tall = TallDelegate(self)
         self.setItemDelegate(self._tall)
         self.verticalScrollBar().setSingleStep(24)
@@ -75,15 +82,42 @@ class TallList(RowList):
     # ------------------------------------------------------------------ heights
 
     def measure_all(self) -> None:
-        """Give every row its height; the row at the top stays at the top."""
+        """Give every row its height; the row at the top stays at the top.
+
+        Of a long list those near what is seen and chosen are measured now and the others in short
+        turns behind, so that no list stops the window.
+        """
+        count = self.rows_model.rowCount()
+        order: Sequence[int] = range(count)
+        if count > AT_ONCE:
+            top = max(self.rowAt(0), 0)
+            here = max(self.currentIndex().row(), 0)
+            order = sorted(order, key=lambda i: min(abs(i - top), abs(i - here)))
+        self._unmeasured = iter(order)
+        self._measure_on()
+
+    def _measure_on(self) -> None:
+        """Measure for one turn; go on in the next one while something is left."""
         width = self.viewport().width()
+        rows = self.rows_model.rows()
         header = self.verticalHeader()
         header.setMinimumSectionSize(1)
-        rows = self.rows_model.rows()
-        wanted = [max(self.measure(row, width), 1) for row in rows]
-        if wanted:  # most rows have one height: only the others are resized one by one
-            header.setDefaultSectionSize(Counter(wanted).most_common(1)[0][0])
-        changed = [i for i, high in enumerate(wanted) if header.sectionSize(i) != high]
+        end = monotonic() + TURN
+        wanted: dict[int, int] = {}
+        for i in self._unmeasured:
+            if i < len(rows):
+                wanted[i] = max(self.measure(rows[i], width), 1)
+            if len(rows) > AT_ONCE and monotonic() > end:
+                self._turns.start()
+                break
+        self._resize(wanted)
+
+    def _resize(self, wanted: dict[int, int]) -> None:
+        header = self.verticalHeader()
+        if len(wanted) == self.rows_model.rowCount() and wanted:
+            # Most rows have one height: only the others are resized one by one.
+            header.setDefaultSectionSize(Counter(wanted.values()).most_common(1)[0][0])
+        changed = [i for i, high in wanted.items() if header.sectionSize(i) != high]
         if not changed:
             return
         top = self.rowAt(0)
