@@ -148,6 +148,12 @@ def test_filters_are_completed_by_keys(qtbot, qloop, until, pane, ask):
     press(pane.field, Qt.Key.Key_Down, qtbot)
     press(pane.field, Qt.Key.Key_Return, qtbot)
     assert pane.field.filters() == [Filter("role", "assistant")]
+    pane.parts.suggest.offer()
+    press(pane.field, Qt.Key.Key_Down, qtbot)
+    press(pane.field, Qt.Key.Key_Return, qtbot)
+    assert pane.parts.suggest.list.current_row().id == "user", "each list begins at its first"
+    press(pane.field, Qt.Key.Key_Escape, qtbot)
+    pane.field.setText("tern")
     assert pane.field.text().strip() == "tern"
     assert not pane.parts.suggest.isVisible()
 

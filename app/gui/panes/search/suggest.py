@@ -68,8 +68,9 @@ class Suggestions(QWidget):
         ])  # fmt: skip
 
     def _show(self, rows: list[Row]) -> None:
+        before = self.list.current_row()
         self.list.set_rows(rows)
-        if self.list.current_row() is None:
+        if before is None or all(row.id != before.id for row in rows):
             self.list.select(rows[0].id, quiet=True)
         place = self._field.mapTo(self._over, QPoint(BEGIN - 12, self._field.height()))
         high = (row_height(34) + 1) * len(rows)
