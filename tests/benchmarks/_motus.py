@@ -28,7 +28,7 @@ PLACE = Path(__file__).parent / ".motus"
 PACKAGE = "lithosai-motus"
 SIZE = 10_000
 RESTORED = 100_000
-ROUNDS = 5
+ROUNDS = 8
 OURS_A_ROUND = 50  # messages of ours, while Motus adds one
 NOT_RUN = "not run"
 

@@ -118,8 +118,8 @@ class Session:
 
     @property
     def in_memory(self) -> bool:
-        """Whether nothing of it is on a disk, so that no work on it waits for one."""
-        return type(self._record.log) is MemoryLog  # a kind of one's own may do anything
+        """Whether no work on it waits for a disk; a log of one's own kind may do anything."""
+        return type(self._record.log) is MemoryLog
 
     @property
     def context(self) -> tuple[Message, ...]:

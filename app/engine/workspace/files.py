@@ -216,11 +216,8 @@ def append_durable(path: Path, data: bytes, *, own_line: bool = True, sync: bool
 
 
 class AppendFile:
-    """A file appended to again and again, kept open, by a writer that holds a lock of its own.
-
-    Each append promises what `append_durable` does, but for the safety between writers. A file
-    that was moved or replaced meanwhile is opened anew.
-    """
+    """A file kept open for a writer that holds a lock of its own; one that was moved or replaced
+    meanwhile is opened anew. Else it promises what `append_durable` does."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
