@@ -70,7 +70,9 @@ class _Join:
         for row in rows:
             if row.n and not row.rider:
                 of[row.n].append(row)
-        done = {n for n, its in of.items() if self._is_done(n, its)} | self._idle(rows, of)
+        for n, its in of.items():
+            self._leave_out_what_is_there(n, its)
+        done = {n for n, its in of.items() if self._is_done(its)} | self._idle(rows, of)
         return self._made([r for row in rows if (r := _settled(row, done)) is not None], of)
 
     # ------------------------------------------------------------------ rows
@@ -135,17 +137,19 @@ class _Join:
 
     # ------------------------------------------------------------------ changes
 
-    def _is_done(self, n: int, rows: Sequence[_Row]) -> bool:
+    def _leave_out_what_is_there(self, n: int, rows: Sequence[_Row]) -> None:
+        """A line that our side wrote too, here or elsewhere, need not come a second time."""
+        if self._theirs.changes[n - 1].kind != "moved":
+            for row in rows:
+                if not self._is_same(row) and self._holds(row.wanted):
+                    row.wanted = ()
+
+    def _is_done(self, rows: Sequence[_Row]) -> bool:
         """Has our side done this change already, the whole of it?"""
-        if not any(row.met for row in rows):
-            change = self._theirs.changes[n - 1]
-            return change.kind == "added" and self._holds(change.after)
-        return all(
-            tuple(row.wanted) == self._ours.result[slice(*row.now)]
-            if row.start[0] < row.start[1]
-            else self._holds(row.wanted)
-            for row in rows
-        )
+        return all(self._is_same(row) for row in rows)
+
+    def _is_same(self, row: _Row) -> bool:
+        return tuple(row.wanted) == self._ours.result[slice(*row.now)]
 
     def _holds(self, lines: Sequence[str]) -> bool:
         facts = _facts(lines)
@@ -192,12 +196,17 @@ class _Join:
         change = self._theirs.changes[was - 1]
         met = any(row.met for row in rows)
         started = tuple(line for row in rows for line in self._theirs.base[slice(*row.start)])
+        before = tuple(line for row in rows for line in self._ours.result[slice(*row.now)])
+        after = tuple(line for row in rows for line in row.wanted)
+        kind = "reworded" if was in self._grown else change.kind
+        if before and not after:
+            kind = "dropped"  # what it would write is there already
         return msgspec.structs.replace(
             change,
             n=n,
-            kind="reworded" if was in self._grown else change.kind,
-            before=tuple(line for row in rows for line in self._ours.result[slice(*row.now)]),
-            after=tuple(line for row in rows for line in row.wanted),
+            kind=kind,
+            before=before,
+            after=after,
             base_line=place[0],
             result_line=place[1],
             conflict=met,

@@ -158,6 +158,19 @@ def test_a_line_the_person_moved_takes_the_change_with_it() -> None:
     assert moved_too.changes == (), "both moved it to one place"
 
 
+def test_a_merge_that_the_person_made_too_and_put_elsewhere_is_done() -> None:
+    base = "- Bo lives in Porto\n- Bo works at Acme\n- tea is green\n- cake is sweet\n"
+    both = "- Bo lives in Porto and Bo works at Acme\n"
+    diff = on(f"- tea is green\n{both}- cake is sweet\n", f"{both}- tea is green\n", base)
+    assert [(c.kind, c.before) for c in diff.changes] == [("dropped", ("- cake is sweet",))]
+    diff = on(f"{base}{both}", base.split("\n", 1)[1].replace("- Bo works at Acme\n", both), base)
+    (left,) = diff.changes
+    assert (left.kind, left.before) == (
+        "dropped", ("- Bo lives in Porto", "- Bo works at Acme"),
+    )  # fmt: skip
+    assert resolved(diff, accept_all(diff.changes)).count("Porto") == 1
+
+
 @settings(max_examples=500, deadline=None)
 @given(two_versions(), st.lists(ACT, max_size=6), st.integers(0, 2**12 - 1), st.integers(0, 2**16))
 def test_no_edit_of_the_person_and_no_change_of_the_run_goes_unasked(
