@@ -18,7 +18,7 @@ from msgspec import Struct
 from app.engine.search.natural import Unit, stop_words
 from app.engine.search.ranking import Place, Reading, rarity
 from app.engine.search.stems import stem
-from app.engine.search.terms import main_and_other_terms
+from app.engine.search.terms import asks, main_and_other_terms
 
 READ = 20_000
 """Characters of a text that are looked at."""
@@ -58,8 +58,7 @@ def look_at(text: str, units: Sequence[Unit]) -> Read:
     counts = [_count(unit, terms, main) for unit in units]
     name = NAME.match(text)
     speaker = _names(name[1]) if name else frozenset[str]()
-    asks = text.rstrip().endswith(("?", "？"))
-    return Read(stems, max(len(main), 1), counts, speaker, asks)
+    return Read(stems, max(len(main), 1), counts, speaker, asks(text))
 
 
 def _names(text: str) -> frozenset[str]:

@@ -20,6 +20,8 @@ from msgspec import Struct
 
 from app.engine.search.stems import stem
 
+LONGEST_REMARK = 400
+"""Characters at the end of a text that say whether it asks."""
 FENCE = "\ue000"
 """Stands between main terms and the rest; no text yields it as a term."""
 STEM_MARK = "\ue001"
@@ -51,6 +53,7 @@ _BLOB_ALONE = re.compile(_BLOB)
 _ASCII_TOKEN = re.compile(rf"(?P<blob>{_BLOB})|(?P<word>{_WORD})")
 _ASCII_WORD = re.compile(_WORD)
 _ASCII_OR_BLOB = re.compile(rf"{_BLOB}|{_WORD}")
+_ASKS = re.compile(r"[?？]\s*(?:\[[^\[\]]*\]|\([^()]*\)|（[^（）]*）)?\s*\Z")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _CLUSTER = re.compile(
     r"[\u1100-\u115f\ua960-\ua97c]+[\u1160-\u11a7\ud7b0-\ud7c6]*[\u11a8-\u11ff\ud7cb-\ud7fb]*"
@@ -299,6 +302,11 @@ def index_text(text: str) -> str:
             main = " ".join(filter(None, map(spelled.__getitem__, found)))
     rest = " ".join(filter(None, map(other, found)))
     return f"{main} {FENCE} {rest}" if rest else main
+
+
+def asks(text: str) -> bool:
+    """Whether a text ends by asking; a remark in brackets behind the question does not count."""
+    return _ASKS.search(text[-LONGEST_REMARK:]) is not None
 
 
 def main_and_other_terms(text: str) -> tuple[list[str], list[str]]:

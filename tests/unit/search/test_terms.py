@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.engine.search.stems import stem
-from app.engine.search.terms import fold, fold_with_map, index_text, tokens
+from app.engine.search.terms import asks, fold, fold_with_map, index_text, tokens
 
 ANY = st.text(st.characters(), max_size=200)
 MIXED = st.lists(
@@ -91,3 +91,15 @@ def test_a_picture_in_base64_yields_no_terms() -> None:
 )  # fmt: skip
 def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "asking"),
+    [
+        ("Which way?", True), ("哪条路？", True), ("Which way? \n", True), ("Which way!", False),
+        ("Seen this? [a photo of a dog]", True), ("Seen this? （照片）", True), ("", False),
+        ("Seen this? Yes.", False), ("A list [why?]", False), ("?" + " " * 1_000, False),
+    ],
+)  # fmt: skip
+def test_a_text_that_asks(text: str, asking: bool) -> None:
+    assert asks(text) == asking
