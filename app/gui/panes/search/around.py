@@ -290,7 +290,7 @@ def _at(items: list[TranscriptItem], hit: Hit) -> int:
 def _speaker(item: TranscriptItem) -> str:
     if item.kind == "tool":
         return plain_line(item.tool) or tr("tool")
-    return {"user": tr("You"), "assistant": tr("Agent")}.get(item.kind, tr(item.kind))
+    return {"user": tr("You"), "assistant": tr("Agent")}.get(item.kind, tr(item.kind.capitalize()))
 
 
 def _said(item: TranscriptItem, hit: Hit | None) -> str:

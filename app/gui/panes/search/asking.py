@@ -226,7 +226,7 @@ def foot_words(found: Answer) -> str:
         "auto": tr("Words"),
     }
     order = tr("newest first") if asked.newest else tr("best first")
-    if asked.grouping == "layer" and asked.layer == "all":
+    if not found.one_kind:
         order = tr("{order} within each place", order=order)
     total = sum(found.counts.values()) if asked.layer == "all" else result.total
     some = "" if result.complete or result.reason else tr("at least ")
