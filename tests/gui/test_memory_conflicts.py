@@ -13,6 +13,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.gui.look.theme import theme
 from app.gui.panes.memory.change_rows import ChangeRow
 from app.gui.panes.memory.pane import MemoryPane
 from tests.helpers.memory_place import changes, front, memory, reviewing, run, settle, shown
@@ -280,5 +281,28 @@ def test_whether_deciding_walks_on_is_the_person_s_setting(
             first = front(pane).n
             run(pane, "reject")
             assert (front(pane).n != first) is follow
+
+    qloop.run_until_complete(main())
+
+
+def test_large_text_folds_the_review_and_cuts_no_choice(
+    qloop: asyncio.AbstractEventLoop, met: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(met, qtbot) as (pane, _, _):
+            await reviewing(pane)
+            sensor(pane)
+            assert not pane.review.halves.narrow
+            theme().choose(zoom=1.5)
+            await settle(pane)
+            assert pane.review.halves.narrow
+            for size in ((1280, 800), (900, 640), (720, 520)):
+                pane.resize(*size)
+                await settle(pane)
+                card = pane.review.list.card()
+                assert card is not None
+                assert card.bed is not None
+                switch = card.bed.switch
+                assert switch.width() >= switch.sizeHint().width(), size
 
     qloop.run_until_complete(main())

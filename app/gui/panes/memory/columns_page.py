@@ -13,11 +13,12 @@ from app.gui.look.text import tr
 from app.gui.panes.memory.conflict_card import Around, ConflictCard
 from app.gui.panes.memory.conflicts import Sides, kept_words
 from app.gui.panes.memory.deciding import Deciding
+from app.gui.panes.memory.halves import is_narrow
 from app.gui.panes.memory.pieces import Key, Marks
 from app.gui.widgets.labels import IconLabel, KeyCaps, T
 from app.gui.widgets.surfaces import Ground, Hairline
 
-NARROW = 900  # px of the window below which columns become parts
+LEAST = 900  # px of the window below which columns become parts
 AT_ONCE = 40  # cards that stand on the page at once
 
 
@@ -106,7 +107,7 @@ class ColumnsPage(QWidget):
         at = next((i for i, c in enumerate(conflicts) if c.n == focus), 0)
         first = at // AT_ONCE * AT_ONCE
         shown = conflicts[first : first + AT_ONCE]
-        stacked = self.window().width() < NARROW
+        stacked = is_narrow(self.window(), LEAST)
         key = (id(proposal), [c.n for c in shown], stacked)
         if key == self._key:
             return
@@ -134,7 +135,7 @@ class ColumnsPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self._key is not None and self._key[2] != (self.window().width() < NARROW):  # type: ignore[index]
+        if self._key is not None and self._key[2] != is_narrow(self.window(), LEAST):  # type: ignore[index]
             self.turned.emit()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.engine.records import Change
@@ -29,9 +30,16 @@ class ConflictBed(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        row.addWidget(T(tr("Will be written"), "small", weight=600))
+        self._label = T(tr("Will be written"), "small", weight=600)
+        row.addWidget(self._label)
         row.addStretch(1)
         row.addWidget(self.switch)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The choices are never cut for the sake of their label: the switch bears its name too."""
+        super().resizeEvent(event)
+        needed = self.switch.sizeHint().width() + self._label.sizeHint().width() + 16
+        self._label.setVisible(needed <= self.width())
 
     def show_choice(self, choice: Choice) -> None:
         """Mark what is chosen; "both" in either order is one segment."""

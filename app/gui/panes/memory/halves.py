@@ -6,10 +6,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.gui.look.theme import theme
 from app.gui.widgets.surfaces import Splitter
 
-NARROW = 1040  # px of the window below which one half is shown
+NARROW = 1040  # px of the window below which one half is shown, with text of the usual size
 LARGE = 1600  # px of the window from which the result may take half
+
+
+def is_narrow(window: QWidget, least: int = NARROW) -> bool:
+    """Whether a window has not even `least` px of width; larger text needs more of them."""
+    return window.width() < least * max(theme().zoom, 1.0)
 
 
 class Halves(QWidget):
@@ -28,6 +34,7 @@ class Halves(QWidget):
         self._splitter.addWidget(right)
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
+        theme().changed.connect(self._fold)
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.addWidget(self._splitter)
@@ -43,7 +50,10 @@ class Halves(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = self.window().width() < NARROW
+        self._fold()
+
+    def _fold(self) -> None:
+        narrow = is_narrow(self.window())
         if narrow != self.narrow:
             self.narrow = narrow
             self.show_half(self._half if narrow else "changes")

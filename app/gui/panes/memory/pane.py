@@ -31,7 +31,7 @@ from app.gui.panes.memory.change_rows import word_of
 from app.gui.panes.memory.compare_page import ComparePage
 from app.gui.panes.memory.editor import Editor
 from app.gui.panes.memory.file_page import FilePage
-from app.gui.panes.memory.halves import NARROW
+from app.gui.panes.memory.halves import is_narrow
 from app.gui.panes.memory.head import Acts
 from app.gui.panes.memory.lines_view import Origin, line_rows
 from app.gui.panes.memory.lists import Lists
@@ -219,7 +219,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         columns = self.mode == "review" and self.review.in_columns()
         self.scrubber.setVisible(window.height() >= LOW and not columns)
         mode = "columns" if columns else self.mode
-        self.acts.show_mode(mode, narrow=window.width() < NARROW)
+        self.acts.show_mode(mode, narrow=is_narrow(window))
 
     # ------------------------------------------------------------------ modes
 
@@ -264,7 +264,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
 
     def settle_head(self) -> None:
         self._fold()
-        title, details = titles(self, narrow=self.window().width() < NARROW)
+        title, details = titles(self, narrow=is_narrow(self.window()))
         self.head.set_title(title, details)
         met = self.mode == "review" and bool(self.review.deciding.conflicts())
         self.head.details.set_color("warn" if met else "text_faint")
