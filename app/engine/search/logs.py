@@ -2,7 +2,8 @@
 
 Idea: a line is an entry, an entry with a text is a document. What later entries say of earlier ones
 (a result was put aside, a message is not to be remembered) is told in the order of the log; a
-reading from the beginning knows it before, from one look for such entries. A log is read as
+reading from the beginning knows it before, from one look for such entries. What is hidden stays so
+for the calls and results that follow. A log is read as
 specification, section 3.4 describes it; reasoning, and what the engine put into the context
 itself, is not searched.
 
@@ -32,6 +33,7 @@ from app.engine.search.rows import (
     Told,
     moment,
 )
+from app.engine.search.terms import asks
 from app.engine.workspace.secrets import mask
 
 LONGEST_SECRET = 4_000
@@ -68,7 +70,9 @@ _WANTED = (b'"message"', b'"tool_use"', b'"tool_result"', b'"eviction"', _MARK)
 
 def entries(file: BinaryIO, cursor: Cursor) -> Iterator[Told]:
     """What the log tells from `cursor` on; an unfinished last line is left for the next time."""
-    hidden, known = _hidden(file) if cursor.offset == 0 else (frozenset[str](), 0)
+    known = 0
+    if cursor.offset == 0:
+        cursor.hidden, known = _hidden(file)
     file.seek(cursor.offset)
     while True:
         raw = file.readline(LONGEST_LINE)
@@ -89,9 +93,11 @@ def entries(file: BinaryIO, cursor: Cursor) -> Iterator[Told]:
             yield from (Marked(one) for one in _targets(entry.target))
         elif entry.type == "mark":
             if offset >= known:
-                yield from _told(entry)
+                told = list(_told(entry))
+                cursor.hidden |= {one.entry for one in told if isinstance(one, Hidden)}
+                yield from told
         elif text := _text(entry):
-            if not hidden or _owner(entry.id) not in hidden:
+            if not cursor.hidden or _owner(entry.id) not in cursor.hidden:
                 yield _document(entry, text, cursor, offset, len(raw))
             cursor.order += 1
 
@@ -111,7 +117,7 @@ def _hidden(file: BinaryIO) -> tuple[frozenset[str], int]:
             if file.tell() > end:
                 end = file.tell() - len(raw)
                 break
-            entry = _decode(raw) if _MARK in raw else None
+            entry = _decode(raw) if _MARK in raw and raw.endswith(b"\n") else None
             if entry is not None and entry.type == "mark":
                 for told in _told(entry):
                     (hidden.add if isinstance(told, Hidden) else hidden.discard)(told.entry)
@@ -155,7 +161,7 @@ def _document(entry: _Entry, text: str, cursor: Cursor, offset: int, length: int
         role, tool = "tool", entry.name or ""
     when = None if cursor.when is None else datetime.fromtimestamp(cursor.when, UTC)
     flags = ERROR if entry.isError else 0
-    if text.rstrip().endswith(("?", "？")):
+    if asks(text):
         flags |= QUESTION
     return Document(
         cursor.order, cursor.line, offset, length, text, when,

@@ -169,7 +169,8 @@ def _read(file: BinaryIO, row: FileRow, known: FileRow | None, zone: tzinfo) -> 
     if row.layer != "sessions":
         yield from _cut(file, row, Cursor(), zone, fresh=True)
         return
-    cursor = Cursor(known.offset, known.line, known.docs, known.last, crc)
+    hidden = frozenset(known.hidden.split("\n")) if known.hidden else frozenset[str]()
+    cursor = Cursor(known.offset, known.line, known.docs, known.last, crc, hidden)
     row.terms = known.terms
     for piece in _cut(file, row, cursor, zone, fresh=False):
         if piece.row is None:  # an entry is shown again whose text was read long ago
@@ -183,7 +184,7 @@ def _read(file: BinaryIO, row: FileRow, known: FileRow | None, zone: tzinfo) -> 
 def _as_far_as(row: FileRow, known: FileRow, crc: int) -> FileRow:
     return replace(
         row, crc=crc, offset=known.offset, line=known.line, docs=known.docs, terms=known.terms,
-        last=known.last,
+        last=known.last, hidden=known.hidden,
     )  # fmt: skip
 
 
@@ -247,7 +248,7 @@ def _cut(
 def _so_far(row: FileRow, cursor: Cursor) -> FileRow:
     return replace(
         row, offset=cursor.offset, line=cursor.line, docs=cursor.order, crc=cursor.crc,
-        last=cursor.when,
+        last=cursor.when, hidden="\n".join(sorted(cursor.hidden)),
     )  # fmt: skip
 
 

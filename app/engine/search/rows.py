@@ -38,13 +38,17 @@ class Marked(Struct, frozen=True):
 
 
 class Cursor(Struct):
-    """Where reading a file may go on; `crc` sums up everything that was read before."""
+    """Where reading a file may go on; `crc` sums up everything that was read before.
+
+    `hidden` are the messages that the log so far wants to be forgotten.
+    """
 
     offset: int = 0
     line: int = 0
     order: int = 0
     when: float | None = None
     crc: int = 0
+    hidden: frozenset[str] = frozenset()
 
     def past(self, raw: bytes) -> int:
         """Move past one whole line; the offset where it began."""
@@ -108,7 +112,8 @@ class Posting(Struct, frozen=True):
 
 
 class FileRow(Struct):
-    """What is known of one indexed file. `text` holds what came from a string, not from a file."""
+    """What is known of one indexed file. `text` holds what came from a string, not from a file;
+    `hidden`, one a line, the messages that a log wants to be forgotten."""
 
     path: str
     layer: Layer
@@ -124,12 +129,13 @@ class FileRow(Struct):
     terms: int = 0
     last: float | None = None
     text: str | None = None
+    hidden: str = ""
     problem: str = ""
 
 
 FILE_COLUMNS = (
     "path, layer, session, size, mtime_ns, inode, seen_ns, crc, offset, line, docs, terms, last, "
-    "text, problem"
+    "text, hidden, problem"
 )
 ROW_COLUMNS = (
     "d.id, f.id, f.path, f.layer, f.session, d.ord, d.line, d.offset, d.length, d.entry, "

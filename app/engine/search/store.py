@@ -26,7 +26,7 @@ from app.engine.search.rows import FILE_COLUMNS, ROW_COLUMNS, FileRow, Posting, 
 from app.engine.search.terms import FENCE, STEM_MARK
 from app.engine.search.writing import EACH, Writing, bound
 
-SCHEMA = 2
+SCHEMA = 3
 COUNTED = 20_000
 """Documents that are counted, and among which is ranked, before an answer is called incomplete."""
 POSTINGS = 4_000
@@ -44,7 +44,7 @@ CREATE TABLE files(
   id INTEGER PRIMARY KEY, workspace TEXT NOT NULL, path TEXT NOT NULL, layer TEXT NOT NULL,
   session TEXT NOT NULL, size INTEGER, mtime_ns INTEGER, inode INTEGER, seen_ns INTEGER,
   crc INTEGER, offset INTEGER, line INTEGER, docs INTEGER, terms INTEGER, last REAL, text TEXT,
-  problem TEXT, UNIQUE(workspace, path));
+  hidden TEXT, problem TEXT, UNIQUE(workspace, path));
 CREATE TABLE docs(
   id INTEGER PRIMARY KEY, file INTEGER NOT NULL, ord INTEGER NOT NULL, line INTEGER NOT NULL,
   offset INTEGER NOT NULL, length INTEGER NOT NULL, part INTEGER NOT NULL, entry TEXT,

@@ -33,6 +33,7 @@ class Workspace:
         self.chance = random.Random(seed)
         self.history = History(Layout.at(root))
         self.when = datetime(2026, 6, 1, tzinfo=UTC)
+        self.said = 0
 
     def change(self) -> list[str]:
         """One change of any kind."""
@@ -48,19 +49,24 @@ class Workspace:
 
     def _log(self) -> list[str]:
         path = self.chance.choice(LOGS)
-        ids = [f"{role}-{n}" for role in "ua" for n in range(6)]
+        ids = [f"u-{n}" for n in range(self.said + 2)]  # also of what was not said yet
         kind = self.chance.choice(["say", "say", "say", "call", "mark", "evict"])
-        one = self.chance.choice(ids)
+        one = f"u-{self.said}"
         entry: dict[str, Any] = {"type": "message", "id": one, "role": "USER"}
         entry["content"] = self._said()
+        self.said += kind == "say"
         if kind == "call":
-            entry = {"type": "tool_use", "id": f"{one}:use:c", "name": "grep"}
+            entry = {
+                "type": "tool_use",
+                "id": f"u-{self.chance.randrange(self.said + 1)}:use:{self.when.timestamp()}",
+                "name": "grep",
+            }
             entry["input"] = self._said()
         elif kind == "mark":
-            entry = {"type": "mark", "targets": self.chance.sample(ids, 2)}
+            entry = {"type": "mark", "targets": self.chance.sample(ids[-12:], 2)}
             entry[self.chance.choice(["do_not_remember", "deleted"])] = self.chance.random() < 0.7
         elif kind == "evict":
-            entry = {"type": "eviction", "target": one}
+            entry = {"type": "eviction", "target": self.chance.choice(ids[:-2] or ids)}
         # Without any time before it an entry has that of its file, as it was first seen.
         entry["timestamp"] = self.when.isoformat()
         self.when += timedelta(seconds=self.chance.choice([0, 0, 0.3, 40]))
@@ -112,7 +118,9 @@ def rows_and_terms(path: Path) -> tuple[list[Any], dict[str, list[Any]]]:
     place = "(SELECT path FROM files WHERE id=d.file), d.ord"
     name = "(SELECT name FROM names WHERE id=d.{})"
     rows = db.execute(
-        f"SELECT {place}, line, offset, length, id*1000+part, entry, {name.format('role')}, "
+        # A file's own time stands in where a text has none; equal bytes are not indexed for it.
+        f"SELECT {place}, line, offset, length, entry, {name.format('role')}, "
+        "iif(entry<>'' OR role<>0, id*1000+part, 0), "
         f"{name.format('tool')}, flags FROM docs d ORDER BY 1, 2"
     ).fetchall()
     db.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, terms, row)")
