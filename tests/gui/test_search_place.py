@@ -6,6 +6,7 @@ import asyncio
 from datetime import date
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
@@ -289,6 +290,28 @@ def test_the_same_line_in_log_and_file_is_one_hit_with_its_places(qloop, until, 
                 if b.accessibleName() == f"{also.label} {also.text}")  # fmt: skip
     link.click()
     assert pane.went == [Target("daily", path="memory/2026-11-28.md", line=11, find="upload")]
+
+
+def test_a_line_that_is_told_as_a_place_is_no_hit_of_its_layer_again(qloop, until, pane, ask):
+    place = HitPlace("history", "history:2", 4)
+    twice = hit("history", "- uploads are retried twice", 2, path="history:2", line=4)
+    other = hit("history", "- uploads were slow", 2, path="history:1", line=5)
+    ask.hits = (
+        hit("memory", "- uploads are retried twice", 2, path="MEMORY.md", line=3, places=(place,)),
+        twice, other,
+    )  # fmt: skip
+    real = ask.search
+
+    async def search(query):
+        found = await real(query)
+        keep = found.hits if query.layers else tuple(h for h in found.hits if h != twice)[:1]
+        return replace(found, hits=keep)
+
+    ask.search = search
+    searched(qloop, until, pane, "upload")
+    assert [(e.layer, e.line) for e in pane.list.hits.entries() if isinstance(e, Hit)] == [
+        ("memory", 3), ("history", 5),
+    ]  # fmt: skip
 
 
 def test_a_hundred_thousand_hits_come_on_demand(qloop, until, pane, ask):

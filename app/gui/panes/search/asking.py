@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from app.engine.records import LAYERS, Hit, IndexState, Query, SearchResult
+from app.engine.records import LAYERS, Hit, HitPlace, IndexState, Query, SearchResult
 from app.gui.look.text import number, plural, tr
 from app.gui.panes.search.filters import Filter, joined
-from app.gui.panes.search.model import IN_ALL, LAYER_WORDS, hit_key
+from app.gui.panes.search.model import IN_ALL, LAYER_WORDS
 
 FIRST = 200  # hits of the first page
 MOST_NEAREST = 3  # words of nearly the same spelling that are offered
@@ -117,9 +117,13 @@ async def crowded_out(ask: Any, found: Answer) -> Answer:
         if there < min(IN_ALL, found.counts.get(layer, 0)):
             more: SearchResult = await ask.search(found.asked.query(IN_ALL, layer))
             if more.mode == found.result.mode:
-                known = {hit_key(hit) for hit in hits}
-                hits += [hit for hit in more.hits if hit_key(hit) not in known]
+                known = {_spot(place) for hit in hits for place in (hit, *hit.places)}
+                hits += [hit for hit in more.hits if _spot(hit) not in known]
     return replace(found, hits=tuple(hits))
+
+
+def _spot(place: Hit | HitPlace) -> tuple[str, int, str]:
+    return place.path, place.line, place.entry_id
 
 
 async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str) -> list[Out]:
