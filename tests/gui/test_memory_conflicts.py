@@ -145,7 +145,7 @@ def test_three_columns_hold_the_same_choices_and_end_in_the_list(
             assert pane.review.in_columns()
             assert not pane.scrubber.isVisible()
             kept = pane.review.columns.kept.text()
-            assert kept.startswith("Your edit of ")
+            assert kept.startswith("The change of ")  # by whom is not known: it came from outside
             assert kept.endswith("is kept as version 2, whatever you choose here.")
             first, second = [c.n for c in pane.review.deciding.conflicts()]
             run(pane, "choose_now")
@@ -167,6 +167,26 @@ def test_three_columns_hold_the_same_choices_and_end_in_the_list(
             run(pane, "apply")
             await settle(pane)
             assert "- Sensor 7 goes out of service\n" in memory(met)
+
+    qloop.run_until_complete(main())
+
+
+def test_an_edit_in_the_place_itself_is_named_as_the_person_s_own(
+    qloop: asyncio.AbstractEventLoop, tmp_path: Path, own_places: None, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        folder = tmp_path / "own"
+        await proposed(folder)
+        async with shown(folder, qtbot) as (pane, engine, _):
+            now = await engine.ask.memory()
+            await engine.do.write_memory(now.text.replace(OLD, MINE), now.sha256)
+            await settle(pane)
+            await reviewing(pane)
+            row = sensor(pane)
+            said = next(p.text for p in row.pieces if p.label == "File now")
+            assert said.startswith("by hand, ")
+            run(pane, "columns")
+            assert pane.review.columns.kept.text().startswith("Your edit of ")
 
     qloop.run_until_complete(main())
 

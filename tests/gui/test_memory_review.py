@@ -309,3 +309,21 @@ def test_words_in_a_card_have_the_colour_they_ask_for(
             assert token("text").name() not in seen
 
     qloop.run_until_complete(main())
+
+
+def test_copying_gives_plain_lines_of_what_is_chosen(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, _, _):
+            await reviewing(pane)
+            lost = front(pane).data.before
+            run(pane, "copy")
+            assert QApplication.clipboard().text() == "\n".join(lost)
+            pane.review.list.setFocus()
+            qtbot.keyClick(pane.review.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+            run(pane, "copy")
+            second = changes(pane)[1].data
+            assert QApplication.clipboard().text() == "\n".join((*lost, *second.after))
+
+    qloop.run_until_complete(main())

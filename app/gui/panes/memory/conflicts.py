@@ -46,7 +46,7 @@ def kept_words(proposal: Proposal) -> str:
     changed = proposal.changed
     if changed is None:
         return ""
-    edit = tr("Your edit") if changed.cause in ("hand", "external") else tr("The change")
+    edit = tr("Your edit") if changed.cause == "hand" else tr("The change")
     time = clock(changed.when)
     if not changed.number:
         return tr("{edit} of {time} becomes a version of its own before anything is written.",
