@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.engine.records import IndexState
-from app.gui.look.text import tr
+from app.gui.look.text import number, tr
 from app.gui.panes.search.asking import index_words
 from app.gui.widgets.labels import IconLabel, KeyCaps, Link, T
 from app.gui.widgets.rings import RunningRing
@@ -94,6 +94,11 @@ class Foot(QWidget):
     def _settle(self) -> None:
         words, whole = index_words(self._state)
         building = self._state.state == "building"
+        if building:  # the window's status line says the rest
+            words = tr(
+                "Index growing, {n} of {all} files",
+                n=number(self._state.done), all=number(self._state.total),
+            )  # fmt: skip
         if whole or (self._note and not building):
             words = self._note
         if self._busy:

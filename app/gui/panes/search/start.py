@@ -113,6 +113,15 @@ class StartPart(QWidget):
         foot.setContentsMargins(22, 4, 24, 0)
         foot.addWidget(self.forget)
         foot.addStretch(1)
+        self._keys = QWidget()
+        keys = QHBoxLayout(self._keys)
+        keys.setContentsMargins(0, 0, 0, 0)
+        keys.setSpacing(6)
+        for key, means in (("Enter", tr("search again")), ("Del", tr("erase one"))):
+            keys.addWidget(KeyCaps(key))
+            keys.addWidget(T(means, "small", "text_soft"))
+            keys.addSpacing(6)
+        foot.addWidget(self._keys)
         box.addLayout(foot)
 
     def refresh(self) -> None:
@@ -133,6 +142,7 @@ class StartPart(QWidget):
         self.list.set_rows(rows)
         self.list.setVisible(bool(rows))
         self.forget.setVisible(bool(recent))
+        self._keys.setVisible(bool(rows))
         words = not rows
         self.head.setText(
             tr("One field over everything the agent ever knew") if words else tr("Search again")
