@@ -137,7 +137,7 @@ class Answering:
         reason = why_none(
             self._store, parsed, always, gone=self._gone, partial=self._partial
         )  # fmt: skip
-        instead = words_instead(self._store, parsed)
+        instead = words_instead(self._store, parsed, self._over)
         whole = not self._partial
         return SearchResult((), 0, {}, query.mode, reason, complete=whole, nearest=instead)
 

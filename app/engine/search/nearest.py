@@ -8,6 +8,7 @@ allows. Invariant: every word offered stands in the index now.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from app.engine.search.store import Store
 
@@ -20,30 +21,35 @@ ROOT, ENDING = 5, 4
 MOST = 5
 
 
-def nearest_words(store: Store, words: list[str], *, seconds: float = 0.06) -> tuple[str, ...]:
-    """Up to `MOST` words to offer instead of `words`, nearest first, then those found most."""
+def nearest_words(
+    store: Store, words: list[str], halt: Callable[[], bool], *, seconds: float = 0.06
+) -> tuple[str, ...]:
+    """Up to `MOST` words to offer instead of `words`, nearest first, then those found most.
+
+    Ends at once, with what there is, when `halt()` is true.
+    """
     end = time.monotonic() + seconds
     found: dict[str, int] = {}
     for word in words:
         # The wrong letter may be the first one: at last, all words are looked at while time lasts.
         for beginning in dict.fromkeys((word[:3], word[:2], word[:1], word[1:2], "")):
-            for away, near in _near(store, word, beginning, end):
+            for away, near in _near(store, word, beginning, end, halt):
                 known = found.get(near)
                 if near not in words and (known is None or away < known):
                     found[near] = away
-            if len(found) >= MOST or time.monotonic() > end:
+            if len(found) >= MOST or time.monotonic() > end or halt():
                 break
     counts = store.documents_with(list(found))
     return tuple(sorted(found, key=lambda word: (found[word], -counts[word], word))[:MOST])
 
 
-def meant(store: Store, word: str) -> list[str]:
+def meant(store: Store, word: str, halt: Callable[[], bool]) -> list[str]:
     """Words that one nobody wrote surely stands for: a slip away, or longer or shorter at its end
     (precautionary, precaution); all with the same beginning."""
     if len(word) <= CLOSE_BEGINNING or not word.isalpha():
         return []
     end = time.monotonic() + 0.01
-    found = [near for _, near in _near(store, word, word[:CLOSE_BEGINNING], end)]
+    found = [near for _, near in _near(store, word, word[:CLOSE_BEGINNING], end, halt)]
     if len(word) < ROOT:
         return found
     begun = store.spelled(word[:ROOT], ROOT, len(word) + ENDING, COMPARED // 10)
@@ -56,7 +62,9 @@ def meant(store: Store, word: str) -> list[str]:
     ]
 
 
-def _near(store: Store, word: str, beginning: str, end: float) -> list[tuple[int, str]]:
+def _near(
+    store: Store, word: str, beginning: str, end: float, halt: Callable[[], bool]
+) -> list[tuple[int, str]]:
     """(distance, word) of the words with that beginning that are near enough to `word`."""
     most = 1 if len(word) < 7 else 2
     if len(word) == 1:
@@ -69,7 +77,7 @@ def _near(store: Store, word: str, beginning: str, end: float) -> list[tuple[int
         away = distance(word, other, most)
         if away <= most:
             found.append((away, other))
-        if time.monotonic() > end:
+        if time.monotonic() > end or halt():
             break
     return found
 

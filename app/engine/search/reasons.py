@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from app.engine.search.natural import natural_expression, natural_terms
 from app.engine.search.nearest import nearest_words
 from app.engine.search.query import Filters, Parsed, without_expression, words_expression
@@ -61,11 +63,11 @@ def _behind_filters(store: Store, parsed: Parsed, always: Filters) -> int:
     return 0
 
 
-def words_instead(store: Store | None, parsed: Parsed) -> tuple[str, ...]:
+def words_instead(store: Store | None, parsed: Parsed, halt: Callable[[], bool]) -> tuple[str, ...]:
     """Words of the index to offer instead of those that are not in it."""
     if store is None:
         return ()
     words = list(dict.fromkeys(word for term in parsed.terms for word in term.main))
     counts = store.documents_with(words[: MOST_WORDS * 2])
     missing = [word for word in words[: MOST_WORDS * 2] if not counts[word]]
-    return nearest_words(store, missing[:MOST_WORDS])
+    return nearest_words(store, missing[:MOST_WORDS], halt)

@@ -91,7 +91,9 @@ class Question:
 
     def _slip(self, unit: Unit) -> tuple[Unit, list[Posting], int]:
         """The unit with the words it may stand for, and where those are."""
-        stems = list(dict.fromkeys(stem(word) for word in meant(self._store, unit.word)))
+        stems = list(
+            dict.fromkeys(stem(word) for word in meant(self._store, unit.word, self._halt))
+        )
         if not stems:
             return unit, [], 0
         expression = " OR ".join(any_form(one) for one in stems[:MOST_MEANT])
