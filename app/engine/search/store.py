@@ -341,6 +341,10 @@ class Store:
         except apsw.Error:
             return False
 
+    def names(self) -> list[str]:
+        """The roles and the tools that documents were ever given, in no order."""
+        return [name for (name,) in self._db.execute("SELECT name FROM names")]
+
     def totals(self) -> tuple[int, int]:
         """Files and documents of this workspace."""
         return self.figures()[:2]
