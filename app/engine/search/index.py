@@ -43,6 +43,7 @@ Progress = Callable[[int, int], None]
 
 TIDY = 2_000_000
 """Terms after which a pass leaves the index in one piece."""
+ROLES = frozenset({"user", "assistant", "tool", "system", "added", "dropped", "proposed"})
 SEED_LAYERS = frozenset({"memory", "daily"})
 
 
@@ -149,6 +150,15 @@ class MemoryIndex:
         else:
             self._state = IndexState("ready", files, files, terms=terms)
         return self._state
+
+    async def tools(self) -> list[str]:
+        """Names of the tools whose calls and results can be found, in order."""
+
+        def read() -> list[str]:
+            names = set() if self._writer is None else set(self._writer.names())
+            return sorted(names - ROLES - {""})
+
+        return await self._write(read)
 
     async def sound(self) -> bool:
         """Whether the index passes its integrity checks (slow: reads all of it)."""
