@@ -295,6 +295,10 @@ class Questions:
         """What the index is doing now, compared with the disk; cheap while it is built."""
         return await self._rooms.index.check()
 
+    async def tools(self) -> list[str]:
+        """Names of the tools whose calls and results can be found, for `tool:` filters."""
+        return await self._rooms.index.tools()
+
     async def search_meaning(self, text: str) -> str:
         """What `text` searches for, as a sentence: its words, phrases and filters."""
         now = self._rooms.clock().astimezone()
