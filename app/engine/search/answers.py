@@ -157,7 +157,7 @@ class Answering:
         verify = any(term.needle for term in parsed.terms)
 
         def judge(text: str) -> list[Stretch] | None:
-            return words_match(parsed, text, typing=typing)
+            return words_match(parsed, text, typing=typing, halt=self._halt)
 
         rows = store.find(
             expression, without_expression(parsed), parsed.filters,
@@ -175,7 +175,7 @@ class Answering:
         verify = any(term.needle and len(term.main) == 1 for term in wanted)
 
         def judge(text: str) -> list[Stretch] | None:
-            found = natural_match(wanted, parsed.without, text)
+            found = natural_match(wanted, parsed.without, text, self._halt)
             if found is not None:
                 return found[0]
             # Beside a match: worth reading in answer to a question, but nothing to mark in it.
@@ -329,10 +329,10 @@ class Answering:
 
         def judge(text: str) -> list[Stretch] | None:
             if mode == "natural":
-                places, score = natural_match(wanted, parsed.without, text) or (None, 0)
+                places, score = natural_match(wanted, parsed.without, text, self._halt) or (None, 0)
             else:
                 if mode == "words":
-                    places = words_match(parsed, text, typing=typing)
+                    places = words_match(parsed, text, typing=typing, halt=self._halt)
                 else:
                     places = literal_match(parsed.literal, text) or None
                     if places and words_match(unwanted, text) is None:

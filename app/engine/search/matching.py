@@ -8,9 +8,10 @@ in order, apart from each other, and each covers whole matched words of the orig
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from app.engine.records import Span
+from app.engine.search.literal import Stopped
 from app.engine.search.query import Parsed, Term
 from app.engine.search.stems import stem
 from app.engine.search.terms import Token, fold, fold_with_map, tokens
@@ -18,13 +19,21 @@ from app.engine.search.terms import Token, fold, fold_with_map, tokens
 WIDTH = 240
 """Characters of a hit's text, unless told otherwise."""
 MOST_SPANS = 64
+LONG, LOOK_UP = 10_000, 500
+"""Characters from which a text is long, and tokens after which one looks whether to stop."""
 
+Halt = Callable[[], bool]
 Stretch = tuple[int, int]
 
 
-def words_match(parsed: Parsed, text: str, *, typing: bool = False) -> list[Stretch] | None:
-    """Where the groups of `parsed` stand in `text`; None when one is missing or one is unwanted."""
-    found = list(tokens(text))
+def words_match(
+    parsed: Parsed, text: str, *, typing: bool = False, halt: Halt | None = None
+) -> list[Stretch] | None:
+    """Where the groups of `parsed` stand in `text`; None when one is missing or one is unwanted.
+
+    Raises `Stopped` soon after `halt()` is true, also within a long text.
+    """
+    found = _tokens(text, halt)
     folded = _Folded(text)
     for term in parsed.without:
         if term_places(term, found, folded):
@@ -43,10 +52,13 @@ def words_match(parsed: Parsed, text: str, *, typing: bool = False) -> list[Stre
 
 
 def natural_match(
-    wanted: Sequence[Term], without: Sequence[Term], text: str
+    wanted: Sequence[Term], without: Sequence[Term], text: str, halt: Halt | None = None
 ) -> tuple[list[Stretch], int] | None:
-    """Where any of `wanted` stands in `text`, by word or stem, and how many of them do."""
-    found = list(tokens(text))
+    """Where any of `wanted` stands in `text`, by word or stem, and how many of them do.
+
+    Raises `Stopped` as `words_match` does.
+    """
+    found = _tokens(text, halt)
     folded = _Folded(text)
     if any(term_places(term, found, folded) for term in without):
         return None
@@ -60,6 +72,18 @@ def natural_match(
         count += bool(here)
         places += here
     return (places, count) if places else None
+
+
+def _tokens(text: str, halt: Halt | None) -> list[Token]:
+    """All tokens of `text`; of a long one they are many, and somebody may have stopped waiting."""
+    if halt is None or len(text) < LONG:
+        return list(tokens(text))
+    found: list[Token] = []
+    for token in tokens(text):
+        found.append(token)
+        if len(found) % LOOK_UP == 0 and halt():
+            raise Stopped
+    return found
 
 
 def literal_match(needle: str, text: str) -> list[Stretch]:

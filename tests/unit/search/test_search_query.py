@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from app.engine.search.describe import describe
+from app.engine.search.literal import Stopped
 from app.engine.search.matching import (
     excerpt,
     literal_match,
@@ -254,3 +255,13 @@ def test_a_huge_paste_is_cut_and_says_so() -> None:
     parsed = parse("word " * 1_000_000, today=TODAY)
     assert parsed.cut
     assert "too long" in describe(parsed)
+
+
+def test_a_long_text_is_left_when_nobody_waits_any_more() -> None:
+    parsed = parse("zebra", today=TODAY)
+    text = "another word " * 20_000
+    assert words_match(parsed, text, halt=lambda: False) is None
+    with pytest.raises(Stopped):
+        words_match(parsed, text, halt=lambda: True)
+    with pytest.raises(Stopped):
+        natural_match(parsed.terms, (), text, lambda: True)
