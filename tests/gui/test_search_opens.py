@@ -123,6 +123,35 @@ def session(folder: Path, name: str, *texts: str) -> Path:
     return path
 
 
+# ---------------------------------------------------------------------------- filters
+
+
+def test_filters_are_completed_with_the_tools_and_sessions_there_are(qtbot, runs, tmp_path) -> None:
+    async def main() -> None:
+        folder = tmp_path / "ws"
+        path = session(folder, "s-1", "look at the probe", "yes")
+        call = {
+            "v": 1, "seq": 3, "type": "tool_use", "id": "c-1", "toolCallId": "c-1",
+            "name": "read_probe", "input": {}, "timestamp": "2026-06-02T01:01:00+00:00",
+        }  # fmt: skip
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(call) + "\n")
+        async with room(qtbot, folder) as here:
+            pane = here.search
+            await until(lambda: pane.parts.suggest.known.tools)
+            pane.field.setFocus()
+            QTest.keyClicks(pane.field, "tool:re")
+            await until(pane.parts.suggest.isVisible)
+            here.key(Qt.Key.Key_Return)
+            assert [one.text for one in pane.field.filters()] == ["tool:read_probe"]
+            QTest.keyClicks(pane.field, 'session:"look at')
+            await until(pane.parts.suggest.isVisible)
+            here.key(Qt.Key.Key_Return)
+            assert [one.text for one in pane.field.filters()][1] == "session:s-1"
+
+    runs(main())
+
+
 # ---------------------------------------------------------------------------- the past
 
 
@@ -138,19 +167,20 @@ def test_a_line_that_went_opens_the_version_that_held_it(qtbot, runs, tmp_path) 
                 await do.write_memory(text, now.sha256)
             hits = await here.find("in:history zanzibar")
             assert hits, "the history is searched"
-            (came,) = hits
-            (gone,) = came.places
-            assert (came.role, gone.role) == ("added", "dropped")
-            await here.choose(came)
+            (only,) = hits  # it came and it went: one line with two places
+            both = {place.role: place for place in (only, *only.places)}
+            assert sorted(both) == ["added", "dropped"]
+            await here.choose(only)
             preview = here.search.preview
-            held = int(gone.path.removeprefix("history:")) - 1
+            held = int(both["added"].path.removeprefix("history:"))
             assert preview.title.text() == f"MEMORY.md, version {held}"
             assert [line.text for line in preview.view.model_.lines] == [
                 "Memory", "Vents open at 26", "The zanzibar key hangs left",
             ]  # fmt: skip
             assert preview.note.text() == ""
             also = preview.ways[-1]
-            assert also.text == f"Went with version {held + 1}"
+            assert both["dropped"].path == f"history:{held + 1}"
+            assert also.label == "Also in"
             assert (also.target.version, also.target.line) == (held, 4)
             pane = await here.open()
             assert here.window.place() == "memory"
@@ -160,7 +190,7 @@ def test_a_line_that_went_opens_the_version_that_held_it(qtbot, runs, tmp_path) 
             assert pane.file.find_bar.field.text() == "zanzibar"
             assert pane.file.lines.current_row().number == 4
             await here.back()
-            assert here.search.list.current() == came
+            assert here.search.list.current() == only
 
     runs(main())
 

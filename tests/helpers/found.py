@@ -87,8 +87,8 @@ class Ask:
     async def days(self):
         return [DayInfo("memory/2026-11-28.md", date(2026, 11, 28), 1, 3, 100)]
 
-    async def evicted(self):
-        return []
+    async def tools(self):
+        return ["execute", "grep"]
 
     state = IndexState("ready", total=1204, done=1204)
 

@@ -53,7 +53,9 @@ _WHOLE = re.compile(
     r"(?:(?<=\s)|^)(-?(?:" + "|".join(FIELDS) + r')):(?:"([^"\n]+)"|([^\s"]+))(?:\s|$)',
     re.IGNORECASE,
 )
-_OPEN = re.compile(r"(?:^|(?<=\s))(-?)(" + "|".join(FIELDS) + r'):"?([^\s"]*)$', re.IGNORECASE)
+_OPEN = re.compile(
+    r"(?:^|(?<=\s))(-?)(" + "|".join(FIELDS) + r'):(?:"([^"\n]*)|([^\s"]*))$', re.IGNORECASE
+)
 _ALL_DAYS = ("day", "after", "before")
 
 
@@ -133,7 +135,7 @@ def unfinished(text: str) -> tuple[int, str, str] | None:
     found = _OPEN.search(text)
     if found is None:
         return None
-    return found.start(), f"{found[1]}{found[2].lower()}", found[3]
+    return found.start(), f"{found[1]}{found[2].lower()}", found[3] or found[4] or ""
 
 
 def without_unfinished(text: str) -> str:

@@ -101,10 +101,8 @@ class SearchPane(Pane):
         sessions = await ask.sessions()
         self.results.titles = {info.id: info.title for info in sessions}
         days = await ask.days()
-        tools = [info.tool for info in await ask.evicted()]
-        tools += [hit.tool for hit in (self.results.answer.hits if self.results.answer else ())]
         self.parts.suggest.known = Known(
-            tools=tuple(sorted({tool for tool in tools if tool})),
+            tools=tuple(await ask.tools()),
             sessions=self.results.titles,
             days=tuple(info.day for info in days if info.day is not None),
             today=self.desk.now().astimezone().date(),
