@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.panes.memory.lines_view import LineRow, LinesView, line_rows
 from app.gui.widgets.action import overlapping
-from app.gui.widgets.labels import T
+from app.gui.widgets.labels import Link, T
 from app.gui.widgets.notices import UndoBar
 from app.gui.widgets.pane import Target
 from tests.helpers.memory_place import memory, reviewing, run, settle, shown
@@ -215,17 +215,23 @@ def test_the_chain_holds_the_words_of_the_message_or_says_it_is_gone(
                 labels = pane.file.why.findChildren(T)
                 return " ".join(label.text() for label in labels if not label.isHidden())
 
+            def links() -> list[str]:
+                found = pane.file.why.findChildren(Link)
+                return [link.text() for link in found if not link.isHidden()]
+
             source = pane.file.why.first_source()
             assert source is not None
             (item,) = await engine.ask.transcript(
                 source.session_id, around=source.entry_id, limit=1
             )
             assert item.text[:60] in chain()
+            assert "Open the message" in links()
             for log in demo_folder.glob(f"agents/*/sessions/{source.session_id}.*"):
                 log.unlink()
             pane.show_why()
             await settle(pane)
             assert "is not in its log any more" in chain()
+            assert "Open the message" not in links()  # it would lead nowhere
 
     qloop.run_until_complete(main())
 

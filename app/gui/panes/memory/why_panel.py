@@ -132,10 +132,11 @@ class WhyPanel(Ground):
         said = preview(messages.get((source.session_id, source.entry_id), ""), 300, " ").strip()
         if not said:
             words = tr("{session}, the message is not in its log any more", session=words)
-        step = _Step("message-square", "text_soft", words, said, last=last)
-        first = source is self._sources[0]
-        link = step.link(tr("Open the message"), "G, M" if first else "")
-        link.clicked.connect(lambda: self.message_wanted.emit(source))
+        step = _Step("message-square" if said else "unlink", "text_soft", words, said, last=last)
+        if said:
+            first = source is self._sources[0]
+            link = step.link(tr("Open the message"), "G, M" if first else "")
+            link.clicked.connect(lambda: self.message_wanted.emit(source))
         return step
 
     def _facts(self, waiting: tuple[int, str], pinned: bool) -> None:
