@@ -316,13 +316,14 @@ class Store:
 
     def documents_with(self, words: Iterable[str]) -> dict[str, int]:
         """In how many documents each word or stem stands."""
-        counts: dict[str, int] = {}
-        for word in words:
-            found = self._vocabulary(
-                "SELECT sum(doc) FROM temp.vocabulary WHERE term IN (?, ?)",
-                (word, STEM_MARK + word),
-            )
-            counts[word] = found[0][0] or 0
+        counts = dict.fromkeys(words, 0)
+        asked = [*counts, *(STEM_MARK + word for word in counts)]
+        found = self._vocabulary(
+            f"SELECT term, doc FROM temp.vocabulary WHERE term IN ({','.join('?' * len(asked))})",
+            tuple(asked),
+        )
+        for term, documents in found:
+            counts[term.removeprefix(STEM_MARK)] += documents
         return counts
 
     def _vocabulary(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
