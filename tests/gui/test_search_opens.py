@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.engine.records import Hit
 from app.gui.bridge import EngineSignals
 from app.gui.widgets.pane import Desk, Target
+from app.gui.widgets.uneven import Marked
 from app.gui.window.main_window import MainWindow
 from app.showing import factories
 from tests.gui import conftest
@@ -289,5 +290,110 @@ def test_an_archived_log_says_so_and_opens(qtbot, runs, tmp_path) -> None:
             pane = await here.open()
             assert here.window.place() == "daily"
             assert pane.file == "memory/archive/2026-01-05.md"
+
+    runs(main())
+
+
+# ---------------------------------------------------------------------------- by keys alone
+
+
+def test_every_act_of_the_place_has_a_key_that_does_it(qtbot, runs, tmp_path) -> None:
+    async def main() -> None:
+        folder = tmp_path / "ws"
+        day(folder, "2026-05-01", "the blue crate and another crate", "a crate of lemons")
+        session(folder, "s-1", "the crate is blue", "noted", "which crate", "the blue one")
+        control, shift, alt = (
+            Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier,
+            Qt.KeyboardModifier.AltModifier,
+        )  # fmt: skip
+        async with room(qtbot, folder) as here:
+            pane, keys = here.search, Qt.Key
+            kept = pane.desk.kept
+
+            async def idle() -> None:
+                await until(lambda: not any(map(pane.tasks.running, ("search", "preview"))))
+
+            hits = await here.find("crate")
+            assert {hit.layer for hit in hits} == {"daily", "sessions"}
+            here.key(keys.Key_L, control)
+            assert pane.asked().mode == "words"
+            here.key(keys.Key_Question, control)  # in the field; "?" alone elsewhere
+            await until(pane.parts.meaning.isVisible)
+            here.key(keys.Key_S, control)
+            assert kept["search.saved"] == ["crate"]
+            here.key(keys.Key_PageDown, control)
+            assert pane.asked().layer == "memory"
+            here.key(keys.Key_PageUp, control)
+            here.key(keys.Key_O, control | shift)
+            assert pane.asked().newest
+            here.key(keys.Key_O, control | shift)
+            here.key(keys.Key_G, control | shift)
+            assert pane.asked().grouping == "day"
+            here.key(keys.Key_G, control | shift)
+            await idle()
+            before = pane.results.answer
+            here.key(keys.Key_F5)
+            await until(lambda: pane.results.answer is not before)
+            await idle()
+            here.key(keys.Key_Down)  # from the field to the next hit
+            pane.list.setFocus()
+            here.key(keys.Key_Question)
+            assert not pane.parts.meaning.isVisible()
+            first = next(h for h in hits if h.layer == "daily" and "another" in h.text)
+            await here.choose(first)
+            at, of = pane.preview.count()
+            assert of == 3
+            for key, modifier, step in (
+                (keys.Key_N, Qt.KeyboardModifier.NoModifier, 1),
+                (keys.Key_F3, Qt.KeyboardModifier.NoModifier, 1),
+                (keys.Key_N, shift, -1),
+            ):
+                at = (at - 1 + step) % of + 1
+                here.key(key, modifier)
+                assert pane.preview.count() == (at, of)
+            pane.preview.view.setFocus()
+            here.key(keys.Key_N)
+            assert pane.preview.count() == (at % of + 1, of), "also from inside the place"
+            here.key(keys.Key_Backspace)
+            assert pane.list.hasFocus()
+            here.key(keys.Key_Slash)
+            assert pane.field.hasFocus()
+            here.key(keys.Key_Return, alt)
+            await until(lambda: pane.asked().mode == "natural")
+            assert pane.field.query() == "the blue crate and another crate"
+
+    runs(main())
+
+
+def test_hits_are_walked_in_the_place_that_was_opened(qtbot, runs, tmp_path) -> None:
+    async def main() -> None:
+        folder = tmp_path / "ws"
+        session(folder, "s-1", "the crate is blue", "noted", "which crate", "the blue one")
+        async with room(qtbot, folder) as here:
+            hits = await here.find("crate")
+            await here.choose(next(hit for hit in hits if hit.entry_id == "s-1-1"))
+            pane = await here.open()
+            assert pane.page.find_bar.field.text() == "crate"
+            for entry in ("s-1-3", "s-1-1"):
+                here.key(Qt.Key.Key_N)
+                await until(lambda e=entry: pane.page.sheet.current().id == e)
+
+    runs(main())
+
+
+def test_marked_text_of_any_place_becomes_the_query(qtbot, runs, tmp_path) -> None:
+    async def main() -> None:
+        folder = tmp_path / "ws"
+        session(folder, "s-1", "the zanzibar crate is blue", "noted")
+        async with room(qtbot, folder) as here:
+            here.window.show_target(Target("timeline", session_id="s-1", entry_id="s-1-1"))
+            pane = here.window.pane("timeline")
+            await until(lambda: pane.page.items and not pane.tasks.running("open"))
+            sheet = pane.page.sheet
+            sheet.marked = Marked("s-1-1", 0, 4, 18)
+            sheet.setFocus()
+            here.key(Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier
+                     | Qt.KeyboardModifier.ShiftModifier)  # fmt: skip
+            await until(lambda: here.search.field.query() == "zanzibar crate")
 
     runs(main())

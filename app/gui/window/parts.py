@@ -47,6 +47,6 @@ def selected_text() -> str:
     if callable(cursor):
         text = cursor().selectedText()  # type: ignore[attr-defined]
     else:
-        selected = getattr(widget, "selectedText", None)
+        selected = getattr(widget, "selectedText", getattr(widget, "marked_text", None))
         text = selected() if callable(selected) else ""
     return " ".join(str(text).replace("\u2029", " ").split())[:200]
