@@ -14,8 +14,10 @@ from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QWidget
 
 from app.gui.look.icons import paint_icon
+from app.gui.look.text import tr
 from app.gui.look.theme import soft_outline, theme, token
 from app.gui.look.type import font
+from app.gui.widgets.labels import plain_tip
 from app.gui.widgets.paint import draw_text, focus_ring, rounded, smooth
 from app.gui.widgets.rings import paint_ring, ring_clock
 
@@ -41,7 +43,7 @@ class Pressable(QAbstractButton):
     def set_off(self, reason: str) -> None:
         """Disable with a reason (shown as tooltip), or enable with ""."""
         self.setEnabled(not reason)
-        self.setToolTip(reason or self._tip())
+        self.setToolTip(plain_tip(reason or self._tip()))
 
     def _tip(self) -> str:
         return ""
@@ -195,7 +197,7 @@ class IconButton(Pressable):
     def set_name(self, name: str) -> None:
         self._name = name
         self.setAccessibleName(name)
-        self.setToolTip(self._tip())
+        self.setToolTip(plain_tip(self._tip()))
 
     def set_icon(self, icon: str, color: str | None = None) -> None:
         self._icon, self._color = icon, color or self._color
@@ -230,7 +232,7 @@ class Chip(Pressable):
         self._closable = closable
         self.setText(text)
         if closable:
-            self.setToolTip(f"Remove {text}")
+            self.setToolTip(plain_tip(tr("Remove {what}", what=text)))
         else:
             self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
@@ -325,7 +327,7 @@ class SegmentSwitch(QWidget):
 
     def set_tip(self, key: str, words: str) -> None:
         """What a pointer over one choice is told, such as its key."""
-        self._segments[key].setToolTip(words)
+        self._segments[key].setToolTip(plain_tip(words))
 
     def _on_clicked(self, _: object) -> None:
         self.chosen.emit(self.current())

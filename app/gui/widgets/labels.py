@@ -111,7 +111,7 @@ class T(QLabel):
 def plain_tip(text: str) -> str:
     """`text` as a tooltip that Qt cannot take for markup, at most 2,000 characters."""
     cut = neutral(text[:2_000])
-    looks_rich = "<" in cut
+    looks_rich = "<" in cut or "&lt;" in cut  # as Qt::mightBeRichText sees it
     return f"<span>{escape(cut)}</span>".replace("\n", "<br>") if looks_rich else cut
 
 

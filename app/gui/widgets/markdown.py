@@ -26,6 +26,7 @@ from app.gui.look.text import tr
 from app.gui.look.theme import theme, token
 from app.gui.look.type import Role, font
 from app.gui.widgets.finding import Finding
+from app.gui.widgets.labels import plain_tip
 from app.gui.widgets.paint import rounded, smooth
 from app.gui.widgets.segments import Segment, Segmenter
 from app.gui.widgets.writing import CODE, MORE, QUOTE, WELL, Writer
@@ -264,7 +265,7 @@ class MarkdownView(QTextBrowser):
 
     def _on_hover(self, url: QUrl) -> None:
         target = url.toString()
-        self.setToolTip("" if target.startswith(MORE) else target)
+        self.setToolTip("" if target.startswith(MORE) else plain_tip(target))
 
     def _on_size(self, _: object = None) -> None:
         high = max(ceil(self.document().size().height()), 4)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.gui.look.icons import icon
 from app.gui.look.text import preview, tr
+from app.gui.widgets.labels import plain_tip
 from app.gui.window.actions import Catalogue
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def build_menu(window: MainWindow, catalogue: Catalogue) -> QMenu:
     menu.setAccessibleName(tr("Menu"))
     for name, path in list(window.workspaces())[:8]:
         entry = menu.addAction(icon("folder"), preview(name, 40))
-        entry.setToolTip(path)
+        entry.setToolTip(plain_tip(path))
         entry.triggered.connect(lambda _=False, p=path: window.workspace_wanted.emit(p))
     menu.addAction(catalogue.qt("workspace.open"))
     if window.is_demo:
