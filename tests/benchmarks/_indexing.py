@@ -106,11 +106,10 @@ def _terms(root: Path) -> Iterator[list[tuple[str]]]:
 
 
 class Ticking:
-    """The longest gap of the event loop while this is entered, and the most memory (Linux)."""
+    """The longest gap of the event loop while this is entered."""
 
     def __init__(self) -> None:
         self.gap_ms = 0.0
-        self.most_bytes = 0
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Ticking:
@@ -129,15 +128,15 @@ class Ticking:
             now = time.perf_counter()
             self.gap_ms = max(self.gap_ms, (now - last) * 1000)
             last = now
-            self.most_bytes = max(self.most_bytes, resident_bytes())
 
 
-def resident_bytes() -> int:
-    """Memory of this process now; 0 where it is not told."""
+def own_bytes() -> int:
+    """Memory of this process now without the files it has mapped; 0 where it is not told."""
     try:
-        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096
+        lines = Path("/proc/self/status").read_text("ascii").split("\n")
     except OSError:
         return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")), 0)
 
 
 async def watched(root: Path, path: Path) -> Row:
@@ -156,7 +155,7 @@ async def watched(root: Path, path: Path) -> Row:
     memory: list[int] = []
 
     def progress(done: int, total: int) -> None:
-        memory.append(resident_bytes())
+        memory.append(own_bytes())
 
     async def look() -> None:
         asked = Query(f"session:{newest.name.removesuffix('.log.jsonl')}", limit=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -16,6 +17,8 @@ from app.engine.search.index import MemoryIndex
 from tests.benchmarks._workspace import Writer
 
 COUNT = 200
+PAGE = 30
+"""Hits asked for: what a window shows at once, and what the agent's tool is given."""
 MEANT_FOR = 500.0
 """Megabytes for which the limits against ripgrep are meant."""
 CANCEL_MS, PASTE_MS = 5.0, 300.0
@@ -23,25 +26,36 @@ CANCEL_MS, PASTE_MS = 5.0, 300.0
 Row = dict[str, float | str]
 
 
-def mixed(writer: Writer, seed: int = 5) -> list[str]:
-    """Rare and frequent words, beginnings, two and four Chinese characters, filters; the same
-    number of each."""
+def mixed(root: Path, writer: Writer, seed: int = 5) -> list[str]:
+    """Rare and frequent words, beginnings, two words that stand together, two and four Chinese
+    characters, filters; the same number of each, and all of them found."""
     rng = random.Random(seed)
-    words = writer.words
+    texts = _texts(root, rng)
+    english = [word for word in re.findall(r"[a-z]{3,}", texts) if len(word) > 5]
+    chinese = [run for run in re.findall(r"[\u4e00-\u9fff]+", texts) if len(run) >= 6]
+    pairs = re.findall(r"[a-z]{3,} [a-z]{3,}", texts)
     queries: list[str] = []
     for _ in range(COUNT // 8):
-        long = [word for word in rng.choices(words.chinese, k=40) if len(word) >= 2]
+        run = rng.choice(chinese)
         queries += [
-            rng.choice(words.english[15_000:]),
-            rng.choice(words.english[:60]),
-            " ".join(rng.choices(words.english[100:3_000], k=2)),
-            rng.choice([word for word in rng.choices(words.english, k=40) if len(word) > 5])[:4],
-            long[0][:2],
-            (long[1] + long[2])[:4],
-            f"{rng.choice(words.english[:2_000])} role:user after:2026-05",
-            f"{rng.choice(words.english[:2_000])} tool:grep",
+            max(rng.choices(english, k=20), key=len),
+            rng.choice(writer.words.english[:60]),
+            rng.choice(pairs),
+            rng.choice(english)[:4],
+            run[:2],
+            run[1:5],
+            f"{rng.choice(english)} role:tool after:2025-10",
+            f"{rng.choice(writer.words.english[:60])} tool:grep",
         ]
     return queries
+
+
+def _texts(root: Path, rng: random.Random) -> str:
+    """What some of the sessions say."""
+    logs = sorted((root / "agents/palimpsest/sessions").glob("*.log.jsonl"))
+    return "\n".join(
+        log.read_text("utf-8", "replace")[:60_000] for log in rng.sample(logs, min(len(logs), 12))
+    )
 
 
 async def measured(root: Path, path: Path, megabytes: float, writer: Writer) -> Row:
@@ -49,7 +63,7 @@ async def measured(root: Path, path: Path, megabytes: float, writer: Writer) -> 
     index = MemoryIndex(root, path, zone=UTC)
     await index.open()
     try:
-        rows = await _against_ripgrep(index, root, mixed(writer), MEANT_FOR / megabytes)
+        rows = await _against_ripgrep(index, root, mixed(root, writer), MEANT_FOR / megabytes)
         rows |= await _stopped(index, writer)
         return rows | await _pasted(index)
     finally:
@@ -63,8 +77,8 @@ async def _against_ripgrep(index: MemoryIndex, root: Path, queries: list[str], s
     for n, text in enumerate(queries):
         if n % 10 == 0:
             others.append(await asyncio.to_thread(_ripgrep, root, text.split()[0]))
-        spent.append(await _asked(index, Query(text)))
-        first.append(await _asked(index, Query(text, newest_first=True)))
+        spent.append(await _asked(index, Query(text, limit=PAGE)))
+        first.append(await _asked(index, Query(text, newest_first=True, limit=PAGE)))
     rows: Row = {
         "query_median_ms": round(statistics.median(spent) * 1000, 2),
         "query_p95_ms": round(_p95(spent) * 1000, 2),

@@ -36,8 +36,9 @@ from app.engine.search.terms import index_text
 
 YOUNG_NS = 2_000_000_000
 """A time this close to the scan may hide a second write with the same time."""
-PIECE = 2_000_000
-"""Characters of text after which a piece is handed over."""
+PIECE = 800_000
+"""Characters of text after which a piece is handed over: few enough that taking one from another
+process holds Python's lock for some milliseconds only."""
 _PREFIX_CHECKED = 8_000_000
 """Bytes before the end that are compared when a log grew in place."""
 

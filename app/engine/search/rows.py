@@ -12,7 +12,7 @@ from app.engine.records import Layer
 EVICTED, ERROR, QUESTION = 1, 2, 4
 
 
-class Document(Struct, frozen=True):
+class Document(Struct, frozen=True, gc=False):
     """One thing that can be found.
 
     `order` counts the documents of a file from 0; `line` counts lines from 1; `offset` and

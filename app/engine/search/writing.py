@@ -18,7 +18,7 @@ from app.engine.search.preparing import Piece
 from app.engine.search.rows import EVICTED, Document
 
 T = TypeVar("T")
-STATEMENT = 1_000_000
+STATEMENT = 500_000
 """Characters of terms that travel in one statement."""
 LATEST = 1 << 40
 """Seconds after the epoch beyond which no moment is believed."""
