@@ -118,6 +118,7 @@ def test_a_refused_claim_is_listed_and_may_be_proposed_again(
             run(pane, "refused")
             await settle(pane)
             (claim,) = [r.data.text for r in rows(pane)]
+            assert rows(pane)[0].detail.startswith("refused in the proposal by demo script, ")
             assert claim in added.data.after[0]
             run(pane, "forget_refusal")
             await settle(pane)
@@ -136,8 +137,9 @@ def test_remarks_lead_to_their_line(
         async with shown(demo_folder, qtbot) as (pane, _, _):
             run(pane, "quality")
             await settle(pane)
-            assert [(r.title, r.right) for r in rows(pane)] == [
-                ("Said twice", "lines 3, 5"), ("Out of date", "line 4"),
+            assert [(r.title, r.detail.split(":")[0], r.right) for r in rows(pane)] == [
+                ("The pump is blue", "Said twice", "lines 3, 5"),
+                ("Release 2.4 is frozen until 2026-06-10", "Out of date", "line 4"),
             ]  # fmt: skip
             pane.lists.list.step(1)
             qtbot.keyClick(pane.lists.list, Qt.Key.Key_Return)
@@ -206,11 +208,12 @@ def test_a_run_is_made_again_and_compared(
                     break
             await settle(pane)
             assert pane.mode == "review"  # the one that is read stays
-            assert "made another proposal of the same" in " ".join(pane.notices.causes())
+            told = "There is another proposal of the same, by the curator without a model"
+            assert told in pane.notices.causes()
             run(pane, "again")
             await settle(pane)
             assert pane.mode == "compare"
-            assert pane.head.details.text().startswith("the proposal of demo script, and that of")
+            assert pane.head.details.text().startswith("the proposal by demo script, and")
             kept = await engine.ask.compare_proposals(
                 first.info.id, next(o.id for o in pane.infos if o.again_of)
             )
@@ -219,5 +222,11 @@ def test_a_run_is_made_again_and_compared(
             assert pane.leave()
             await settle(pane)
             assert pane.mode == "review"
+            assert pane.review.proposal.info.id == first.info.id
+            run(pane, "again")
+            await settle(pane)
+            qtbot.keyClick(pane.compare.list, Qt.Key.Key_Return)
+            await settle(pane)
+            assert pane.review.proposal.info.again_of == first.info.id
 
     qloop.run_until_complete(main())

@@ -15,13 +15,13 @@ from PySide6.QtWidgets import QWidget
 from app.engine.errors import UserError
 from app.engine.records import ProposalInfo
 from app.gui.look.text import plural, preview, tr
+from app.gui.panes.memory.causes import WITHOUT, maker
 from app.gui.panes.memory.list_rows import is_open
 from app.gui.widgets.dialogs import Overlay
 from app.gui.widgets.labels import T
 from app.gui.widgets.notices import Act
 from app.gui.widgets.rows import Row, RowList
 
-WITHOUT = "extractive"  # the curator that needs no model
 SHOWN = 6  # rows of the choice before it scrolls
 
 
@@ -79,7 +79,7 @@ class Again:
             return
         await self.desk.engine.do.consolidate_again(first.id, model, initiator=self)
         await self.look_at_jobs()
-        said = tr("Running again with {model}; this review stays as it is", model=_named(model))
+        said = tr("Running again, by {who}; this review stays as it is", who=maker(model))
         self.undo_bar.show_act(said, tone="info")
 
     async def _models(self: Any, made_by: str) -> list[Row]:
@@ -93,7 +93,10 @@ class Again:
                 roles = (getattr(values.roles, role, "") for role in ("memory", "chat"))
                 names = [name for name in dict.fromkeys([*roles, *values.servers]) if name]
         rows = [Row(name, preview(name, 60), icon="cpu") for name in names]
-        return [*rows, Row(WITHOUT, _named(WITHOUT), icon="list-filter")]
+        return [
+            *rows,
+            Row(WITHOUT, tr("without a model, from the lines as they are"), icon="list-filter"),
+        ]
 
     def rival_of(self: Any, proposal_id: str) -> ProposalInfo | None:
         """The newest waiting proposal of the same run by another model."""
@@ -116,13 +119,8 @@ class Again:
         if other is None or proposal is None or self.mode != "review":
             self.notices.drop("rival")
             return
-        who = preview(other.model, 24) or _named(WITHOUT)
-        cause = tr("{who} made another proposal of the same", who=who)
+        cause = tr("There is another proposal of the same, by {who}", who=maker(other.model))
         words = plural(other.changes, "{n} change; applying one withdraws the other",
                        "{n} changes; applying one withdraws the other")  # fmt: skip
         act = Act(tr("Compare"), lambda: self.tasks.latest("compare", self.run_again()), key="M")
         self.notice(cause, words, tone="info", acts=(act,), key="rival")
-
-
-def _named(model: str) -> str:
-    return tr("without a model, from the lines as they are") if model == WITHOUT else model

@@ -21,9 +21,19 @@ CAUSES = {
 SHORT = {"saved": "saved", "hand": "by hand", "start": "from the start"}
 
 
+WITHOUT = "extractive"  # the curator that needs no model
+
+
+def maker(model: str) -> str:
+    """Who made a proposal: the model's name, or in words that there was none."""
+    if not model or model == WITHOUT:
+        return tr("the curator without a model")
+    return preview(model, 40)
+
+
 def cause_words(version: Version, *, short: bool = False) -> str:
     """Who or what made a version: the model for a run, else the cause in words."""
-    if version.cause == "consolidation" and version.model:
+    if version.cause == "consolidation" and version.model not in ("", WITHOUT):
         return preview(version.model, 24)
     known = CAUSES | SHORT if short else CAUSES
     return tr(known.get(version.cause, version.cause))

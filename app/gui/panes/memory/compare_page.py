@@ -8,7 +8,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.engine.records import Change, ProposalInfo
-from app.gui.look.text import number, plural, preview, tr
+from app.gui.look.text import number, plural, tr
+from app.gui.panes.memory.causes import maker
 from app.gui.panes.memory.change_list import ChangeList
 from app.gui.panes.memory.change_rows import change_rows
 from app.gui.panes.memory.deciding import Deciding
@@ -22,25 +23,31 @@ class ComparePage(QWidget):
     """Reads only. `chosen()` is the change in front."""
 
     bring_wanted = Signal()  # the lost lines of the change in front
+    review_wanted = Signal(str)  # the second of two proposals
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.old = self.new = 0  # versions
         self.rival: ProposalInfo | None = None  # the first of two proposals
+        self.other: ProposalInfo | None = None  # the second
         self._title = ""
         self._deciding = Deciding(())
         self._marks: Mapping[Key, Marks] = {}
+        self.list = ChangeList(tr("Changes between two versions"))
+        self.list.focused.connect(self._on_focused)
         self.said = T("", "small", "text_soft")
         self.back = Button(tr("Bring it back"), "plain", icon="plus", key="+", height=26)
         self.back.clicked.connect(self.bring_wanted)
+        self.open_other = Button(tr("Review the other"), "plain", key="Enter", height=26)
+        self.open_other.clicked.connect(self._on_opened)
+        self.list.opened.connect(self._on_opened)
         self._top = QWidget()
         self._top.setMinimumHeight(30)
         top = QHBoxLayout(self._top)
         top.setContentsMargins(26, 0, 24, 4)
         top.addWidget(self.said, 1)
         top.addWidget(self.back)
-        self.list = ChangeList(tr("Changes between two versions"))
-        self.list.focused.connect(self._on_focused)
+        top.addWidget(self.open_other)
         self.empty = EmptyState(tr("No difference"), tr("Both hold the same lines."))
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
@@ -66,8 +73,9 @@ class ComparePage(QWidget):
     ) -> None:
         """What a second run would write where the first writes something else."""
         self.old, self.new, self.rival = 0, 0, first
-        one, two = (preview(p.model, 24) or tr("no model") for p in (first, other))
-        self._title = tr("the proposal of {one}, and that of {two}", one=one, two=two)
+        self.other = other
+        one, two = maker(first.model), maker(other.model)
+        self._title = tr("the proposal by {one}, and that by {two}", one=one, two=two)
         self._show(changes, marks)
 
     def _show(self, changes: Sequence[Change], marks: Mapping[Key, Marks]) -> None:
@@ -91,6 +99,7 @@ class ComparePage(QWidget):
     def _settle(self) -> None:
         """Lines of a version can be brought back; a proposal is decided in its own review."""
         change = self.chosen()
+        self.open_other.setVisible(self.rival is not None)
         self.back.setVisible(self.rival is None and change is not None and bool(change.before))
 
     def step(self, by: int) -> None:
@@ -102,6 +111,10 @@ class ComparePage(QWidget):
 
     def title(self) -> str:
         return self._title
+
+    def _on_opened(self, *_: object) -> None:
+        if self.rival is not None and self.other is not None:
+            self.review_wanted.emit(self.other.id)
 
     def _on_focused(self, n: int) -> None:
         self._deciding.focus = n

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Literal
 
 from app.engine.records import Change, Decision, Proposal
-from app.gui.look.text import clock, moment, number, preview, tr
-from app.gui.panes.memory.causes import cause_words
+from app.gui.look.text import clock, moment, number, tr
+from app.gui.panes.memory.causes import cause_words, maker
 from app.gui.panes.memory.lines import plain
 
 Choice = Literal["", "now", "theirs", "both", "swapped", "neither", "own"]
@@ -36,8 +36,9 @@ def sides_of(proposal: Proposal, now: datetime) -> Sides:
     if (changed := proposal.changed) is not None:
         who = cause_words(changed, short=True)
         file = tr("{who}, {when}", who=who, when=moment(changed.when, now))
-    who = preview(proposal.info.model, 24) or tr("no model")
-    theirs = tr("{who}, {when}", who=who, when=moment(proposal.info.when, now))
+    theirs = tr(
+        "{who}, {when}", who=maker(proposal.info.model), when=moment(proposal.info.when, now)
+    )
     return Sides(before, file, theirs)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from app.engine.records import Acceptance, Loss, ProposalInfo, Refused, Remark, Version
 from app.gui.look.text import moment, number, plural, preview, sentence, tr
-from app.gui.panes.memory.causes import cause_words
+from app.gui.panes.memory.causes import cause_words, maker
 from app.gui.panes.memory.lines import plain
 from app.gui.widgets.rows import Row
 
@@ -71,7 +71,7 @@ def _proposal(info: ProposalInfo, versions: Sequence[Version], now: datetime) ->
         title += tr(", a rebuild of the whole file")
     parts = [
         tr(STATES.get(info.state, info.state)),
-        preview(info.model, 40) if info.model else "",
+        maker(info.model),
         tr("a second run") if info.again_of else "",
         losses,
         checks,
@@ -94,7 +94,6 @@ def waited(info: ProposalInfo, versions: Sequence[Version], now: datetime) -> tu
 
 def _fared(one: Acceptance) -> Row:
     decided = one.accepted + one.rejected
-    made = one.model or tr("without a model")
     prompt = tr("prompt {hash}", hash=one.prompt_hash[:7]) if one.prompt_hash else ""
     edited = tr("{n} of them in other words", n=number(one.edited)) if one.edited else ""
     accepted = tr("{n} accepted", n=number(one.accepted))
@@ -106,7 +105,7 @@ def _fared(one: Acceptance) -> Row:
     ]
     share = f"{100 * one.accepted // decided} %" if decided else tr("nothing decided")
     key = f"fared-{one.model}-{one.curator}-{one.prompt_hash}"
-    return Row(key, preview(made, 60), sentence(parts), share, icon="chart-pie", tone="soft",
+    return Row(key, maker(one.model), sentence(parts), share, icon="chart-pie", tone="soft",
                data=one)  # fmt: skip
 
 
@@ -127,11 +126,18 @@ def loss_rows(losses: Sequence[Loss], now: datetime) -> list[Row]:
     return rows
 
 
-def refused_rows(refused: Sequence[Refused], now: datetime) -> list[Row]:
-    """Claims that are not proposed again."""
+def refused_rows(
+    refused: Sequence[Refused], infos: Sequence[ProposalInfo], now: datetime
+) -> list[Row]:
+    """Claims that are not proposed again, with the review each was refused in."""
+    runs = {info.id: info for info in infos}
     rows: list[Row] = []
     for one in refused:
-        detail = tr("refused in the review of {run}", run=preview(one.run, 40))
+        info = runs.get(one.run)
+        made = (
+            tr("{who}, {when}", who=maker(info.model), when=moment(info.when, now)) if info else ""
+        )
+        detail = tr("refused in the proposal by {made}", made=made) if made else tr("refused")
         rows.append(
             Row(one.key, _words(one.text), detail, moment(one.when, now), icon="ban",
                 tip=one.text, data=one)
@@ -139,14 +145,17 @@ def refused_rows(refused: Sequence[Refused], now: datetime) -> list[Row]:
     return rows
 
 
-def remark_rows(remarks: Sequence[Remark]) -> list[Row]:
-    """What is said twice, out of date, or may contradict another line."""
+def remark_rows(remarks: Sequence[Remark], text: str) -> list[Row]:
+    """What is said twice, out of date, or may contradict another line of `text`."""
+    said = text.split("\n")
     rows: list[Row] = []
     for i, one in enumerate(remarks):
         icon, word = REMARKS[one.kind]
         lines = ", ".join(number(n) for n in one.lines)
         where = tr("line {n}", n=lines) if len(one.lines) == 1 else tr("lines {n}", n=lines)
-        row = Row(f"remark-{i}", tr(word), one.text, where, icon=icon, tip=one.text, data=one)
+        first = said[one.lines[0] - 1] if one.lines and one.lines[0] <= len(said) else ""
+        detail = tr("{what}: {why}", what=tr(word), why=one.text)
+        row = Row(f"remark-{i}", _words(first), detail, where, icon=icon, tip=detail, data=one)
         rows.append(row)
     return rows
 

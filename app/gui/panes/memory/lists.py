@@ -38,9 +38,10 @@ class Lists:
         if section == "losses":
             return loss_rows(await ask.losses(), now)
         if section == "refused":
-            return refused_rows(await ask.refused(), now)
+            return refused_rows(await ask.refused(), await ask.proposals(), now)
         if section == "quality":
-            return remark_rows(await ask.memory_quality())
+            remarks, memory = await asyncio.gather(ask.memory_quality(), ask.memory())
+            return remark_rows(remarks, memory.text)
         infos, fared, versions = await asyncio.gather(
             ask.proposals(), ask.acceptance(), ask.versions()
         )

@@ -127,6 +127,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.lists.acted.connect(self.list_act)
         self.lists.filled.connect(self.consolidate_or_say)
         self.compare.bring_wanted.connect(lambda: self.tasks.latest("restore", self.bring_back()))
+        self.compare.review_wanted.connect(self.start_review)
         self.scrubber.line.shown.connect(self._on_version_shown)
         self.scrubber.compare_wanted.connect(self.show_compare)
 

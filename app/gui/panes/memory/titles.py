@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.engine.records import Proposal
-from app.gui.look.text import clock, moment, number, plural, preview, sentence, tr
-from app.gui.panes.memory.causes import near_day
+from app.gui.look.text import clock, moment, number, plural, sentence, tr
+from app.gui.panes.memory.causes import maker, near_day
 from app.gui.panes.memory.lists_page import SECTIONS
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _review(pane: MemoryPane, proposal: Proposal, *, narrow: bool) -> str:
     days = len({name.split("#")[0] for name in info.inputs})
     words = [
         plural(days, "from {n} daily log", "from {n} daily logs") if days else "",
-        tr("by {model}", model=preview(info.model, 24)) if info.model and not narrow else "",
+        tr("by {who}", who=maker(info.model)) if not narrow else "",
     ]
     state = "" if pane.mode == "review" else tr("decided, for reading only")
     made = " ".join(word for word in words if word)
