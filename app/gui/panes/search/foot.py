@@ -11,6 +11,8 @@ from app.gui.panes.search.asking import index_words
 from app.gui.widgets.labels import IconLabel, KeyCaps, Link, T
 from app.gui.widgets.rings import RunningRing
 
+CROWDED = 980  # px below which the state of the index takes the room of the key hints
+
 
 class Foot(QWidget):
     """Words about the answer, a mark while the index is not whole, and the keys of the hits.
@@ -23,7 +25,7 @@ class Foot(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._quiet = self._busy = False
+        self._quiet = self._busy = self._narrow = False
         self._state = IndexState("ready")
         self._note = ""
         self.setMinimumHeight(30)
@@ -89,7 +91,8 @@ class Foot(QWidget):
     def set_narrow(self, narrow: bool, margin: int) -> None:
         """Key hints go first."""
         self._row.setContentsMargins(margin, 0, 20, 0)
-        self._keys.setVisible(not narrow)
+        self._narrow = narrow
+        self._settle()
 
     def _settle(self) -> None:
         words, whole = index_words(self._state)
@@ -109,6 +112,8 @@ class Foot(QWidget):
         bad = self._state.state == "unavailable"
         self._sign.set_icon("triangle-alert" if bad else "clock", "warn")
         self._sign.setVisible(bool(words) and not building and not self._busy)
+        crowded = self._narrow or (bool(words) and self.width() < CROWDED)
+        self._keys.setVisible(not crowded)
         answered = bool(self.words.text())
         self.meaning.setVisible(answered)
         self.setVisible(not self._quiet and (answered or bool(words)))
