@@ -312,6 +312,8 @@ def test_a_line_that_is_told_as_a_place_is_no_hit_of_its_layer_again(qloop, unti
     assert [(e.layer, e.line) for e in pane.list.hits.entries() if isinstance(e, Hit)] == [
         ("memory", 3), ("history", 5),
     ]  # fmt: skip
+    head = next(e for e in pane.list.hits.entries() if isinstance(e, Head) and e.key == "history")
+    assert (head.count, head.more) == ("2", 0), "both are told, one as a place"
 
 
 def test_a_hundred_thousand_hits_come_on_demand(qloop, until, pane, ask):

@@ -8,6 +8,7 @@ the engine's; rows that stay keep their places when more come.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -228,18 +229,19 @@ def day_of(path: str, now: datetime) -> str:
 
 
 def by_layer(hits: Sequence[Hit], counts: Mapping[str, int], most: int = IN_ALL) -> list[Entry]:
-    """Groups in the fixed order of layers, `most` hits of each; 0 shows all."""
+    """Groups in the fixed order of layers, `most` hits of each; 0 shows all.
+
+    What is told as another place of a listed hit counts as shown.
+    """
+    groups = {layer: [hit for hit in hits if hit.layer == layer] for layer in LAYERS}
+    kept = {layer: found[:most] if most else found for layer, found in groups.items() if found}
+    aside = Counter(p.layer for found in kept.values() for hit in found for p in hit.places)
     out: list[Entry] = []
-    for layer in LAYERS:
-        found = [hit for hit in hits if hit.layer == layer]
-        if not found:
-            continue
+    for layer, found in kept.items():
         total = counts.get(layer, len(found))
-        kept = found[:most] if most else found
-        aside = sum(1 for hit in kept for place in hit.places if place.layer == layer)
-        more = max(total - len(kept) - aside, 0)
-        out.append(Head(layer, tr(LAYER_WORDS[layer]), number(total), more if most else 0))
-        out += kept
+        more = max(total - len(found) - aside[layer], 0) if most else 0
+        out.append(Head(layer, tr(LAYER_WORDS[layer]), number(total), more))
+        out += found
     return out
 
 

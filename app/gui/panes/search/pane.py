@@ -91,6 +91,9 @@ class SearchPane(Pane):
         self.field.setFocus()
         self.field.selectAll()
 
+    def on_new_day(self) -> None:
+        self.searching.again()
+
     async def refresh(self) -> None:
         self.tasks.latest("known", self._learn())
         await self.searching.look_again()
