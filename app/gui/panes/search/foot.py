@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.engine.records import IndexState
 from app.gui.look.text import number, tr
+from app.gui.look.type import font
 from app.gui.panes.search.asking import index_words
 from app.gui.widgets.labels import IconLabel, KeyCaps, Link, T
 from app.gui.widgets.rings import RunningRing
 
-CROWDED = 980  # px below which the state of the index takes the room of the key hints
+MARGINS = 110  # px of margins, gaps and the sign
 
 
 class Foot(QWidget):
@@ -94,6 +96,17 @@ class Foot(QWidget):
         self._narrow = narrow
         self._settle()
 
+    def _fits(self, state: str) -> bool:
+        """Whether the key hints have room beside all that is said."""
+        metrics = QFontMetricsF(font("small"))
+        wide = metrics.horizontalAdvance(self.words.text() + state)
+        keys = self._keys.sizeHint().width() + self.meaning.sizeHint().width()
+        return wide + keys + MARGINS <= self.width()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._settle()
+
     def _settle(self) -> None:
         words, whole = index_words(self._state)
         building = self._state.state == "building"
@@ -112,8 +125,7 @@ class Foot(QWidget):
         bad = self._state.state == "unavailable"
         self._sign.set_icon("triangle-alert" if bad else "clock", "warn")
         self._sign.setVisible(bool(words) and not building and not self._busy)
-        crowded = self._narrow or (bool(words) and self.width() < CROWDED)
-        self._keys.setVisible(not crowded)
+        self._keys.setVisible(not self._narrow and self._fits(words))
         answered = bool(self.words.text())
         self.meaning.setVisible(answered)
         self.setVisible(not self._quiet and (answered or bool(words)))
