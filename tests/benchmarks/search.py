@@ -1,8 +1,9 @@
 """Search's speed and size, as ratios measured within one run.
 
 `--json` prints one flat object: a key that ends in `_ratio` is a measure, the same key with
-`_limit` behind it is what it may be; exit 1 when one is over. Times are wall clock, as a person
-waits; what is compared alternates, and the best of each counts. `--megabytes` says how large the
+`_limit` behind it is what it may be; exit 1 when one is over. What is compared alternates; indexing
+counts processor time, so that a busy machine says the same as an idle one, the rest wall clock, as
+a person waits. `--megabytes` says how large the
 made workspace is; what is said of ripgrep is meant for 500, and as its time grows with the bytes,
 its limits at another size are scaled. ripgrep and agentsview are "not run" where they are not.
 """
