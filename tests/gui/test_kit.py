@@ -8,12 +8,14 @@ from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 
+from app.gui.look.theme import theme
 from app.gui.widgets.action import Action, key_caps, overlapping
 from app.gui.widgets.buttons import Button, IconButton, SegmentSwitch, Switch
 from app.gui.widgets.composer import Composer
-from app.gui.widgets.labels import T, plain_tip
+from app.gui.widgets.labels import KeyCaps, T, plain_tip
 from app.gui.widgets.meter import Part, TokenMeter
 from app.gui.widgets.notices import Act, Notices, UndoBar
+from app.gui.widgets.paint import caps_height
 from app.gui.widgets.rows import Row, RowList
 from app.gui.widgets.surfaces import EmptyState, Fold
 from tests.gui.conftest import flush_deleted
@@ -358,3 +360,11 @@ def test_labels_that_were_hidden_follow_the_zoom(qtbot):
     shown(qtbot, outer)
     inner.show()
     assert label.font().pixelSize() == font("small").pixelSize() > 15
+
+
+def test_key_caps_are_whole_at_every_size_of_text(qtbot) -> None:
+    caps = KeyCaps("G, P")
+    qtbot.addWidget(caps)
+    for zoom in (1.0, 1.5, 2.0):
+        theme().choose(zoom=zoom)
+        assert caps.height() >= caps_height()

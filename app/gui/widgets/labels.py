@@ -13,7 +13,7 @@ from app.gui.look.text import elided, neutral
 from app.gui.look.theme import theme, token
 from app.gui.look.type import Role, code_font, font
 from app.gui.widgets.action import key_caps
-from app.gui.widgets.paint import caps_width, draw_caps, draw_text, focus_ring, smooth
+from app.gui.widgets.paint import caps_height, caps_width, draw_caps, draw_text, focus_ring, smooth
 
 
 class T(QLabel):
@@ -210,7 +210,7 @@ class KeyCaps(QWidget):
         self.setFixedSize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
-        return QSize(round(caps_width(self._caps)) + 1, 20)
+        return QSize(round(caps_width(self._caps)) + 1, round(caps_height()) + 2)
 
     def paintEvent(self, event: object) -> None:
         painter = smooth(self)

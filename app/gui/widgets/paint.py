@@ -72,10 +72,15 @@ def caps_width(caps: list[str]) -> float:
     return sum(cap_width(c) for c in caps) + 3.0 * max(len(caps) - 1, 0)
 
 
+def caps_height() -> float:
+    """Px of a key cap, which follows the size of text."""
+    return max(18.0, QFontMetricsF(font("tiny")).height() + 4)
+
+
 def draw_caps(painter: QPainter, right: float, middle: float, caps: list[str]) -> float:
     """Key caps that end at `right`; returns where they begin."""
     painter.setFont(font("tiny", 500))
-    height = max(18.0, QFontMetricsF(font("tiny")).height() + 4)
+    height = caps_height()
     x = right - caps_width(caps)
     left = x
     for cap in caps:
