@@ -1,4 +1,4 @@
-"""What asking costs: 200 mixed queries against ripgrep, giving one up, a huge paste."""
+"""What asking costs: 200 mixed queries against ripgrep, and giving one up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = 30
 """Hits asked for: what a window shows at once, and what the agent's tool is given."""
 MEANT_FOR = 500.0
 """Megabytes for which the limits against ripgrep are meant."""
-CANCEL_MS, PASTE_MS = 5.0, 300.0
+CANCEL_MS = 5.0
 
 Row = dict[str, float | str]
 
@@ -64,8 +64,7 @@ async def measured(root: Path, path: Path, megabytes: float, writer: Writer) -> 
     await index.open()
     try:
         rows = await _against_ripgrep(index, root, mixed(root, writer), MEANT_FOR / megabytes)
-        rows |= await _stopped(index, writer)
-        return rows | await _pasted(index)
+        return rows | await _stopped(index, writer)
     finally:
         await index.close()
 
@@ -141,15 +140,4 @@ async def _stopped(index: MemoryIndex, writer: Writer) -> Row:
         "cancel_ms": round(median, 2),
         "cancel_ratio": round(median / CANCEL_MS, 3),
         "cancel_ratio_limit": 1.0,
-    }
-
-
-async def _pasted(index: MemoryIndex) -> Row:
-    """The slowest answer to a paste that is no question."""
-    pastes = ("a" * 2_000, "数" * 2_000, "[(" * 100, "word " * 1_000_000)
-    spent = [await _asked(index, Query(text)) * 1000 for text in pastes]
-    return {
-        "paste_ms": round(max(spent), 1),
-        "paste_ratio": round(max(spent) / PASTE_MS, 3),
-        "paste_ratio_limit": 1.0,
     }
