@@ -349,7 +349,6 @@ def test_hover_repaints_do_no_harm(qtbot, rows):
 
 
 def test_labels_that_were_hidden_follow_the_zoom(qtbot):
-    from app.gui.look.theme import theme
     from app.gui.look.type import font
 
     outer, inner = QWidget(), QWidget()
