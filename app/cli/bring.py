@@ -17,7 +17,7 @@ async def bring(options: argparse.Namespace, out: Printer) -> int:
     async with opened(options) as engine:
         done = await engine.do.import_motus(options.path)
         for one in done:
-            out.text(described(one))
+            (out.remark if one.problem else out.text)(described(one))
             for flag in one.flags:
                 out.remark(f"{one.file}: {flag}")
         taken = [one for one in done if not one.problem]
@@ -63,6 +63,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 ROWS = [
     Command(
-        "import", "Bring in conversations of another program.", bring, _arguments, workspace=False
+        "import",
+        "Bring in conversations of another program.",
+        bring,
+        _arguments,
+        workspace=False,
+        gives="{imported, sessions[{file, session_id, messages, compactions, blank_lines, "
+        "bad_lines, unknown, flags, problem}]}",
     ),
 ]

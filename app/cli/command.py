@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ class Command:
     """One row: what it is called, what it does, its arguments, and how it runs.
 
     `work` takes the parsed arguments and a `Printer` and returns an exit code; one that is no
-    coroutine brings its own loop. A command without `workspace` opens none.
+    coroutine brings its own loop. `gives` names the keys of its JSON, for `--help`. A command
+    without `workspace` opens none.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Command:
     work: Callable[[argparse.Namespace, Printer], Awaitable[int] | int]
     arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None
     workspace: bool = True
+    gives: str = ""
 
 
 class Printer:
@@ -69,15 +72,20 @@ class Printer:
     def data(self, value: Any) -> None:
         """The JSON document of the command."""
         if self.as_json:
-            sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+            sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=_plain) + "\n")
 
     def row(self, value: Any) -> None:
         """One line of JSON Lines."""
         if self.as_json:
-            sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+            sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
 
     def remark(self, line: str) -> None:
         sys.stderr.write(line + "\n")
+
+
+def _plain(value: object) -> str:
+    """What JSON has no form for: a time as ISO 8601, as in every file of a workspace."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def find(name: str) -> Command:
@@ -98,7 +106,8 @@ def parser_for(command: Command) -> argparse.ArgumentParser:
             help="the workspace's folder",
         )
     command.arguments(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    if command.gives:
+        parser.add_argument("--json", action="store_true", help=f"print JSON: {command.gives}")
     return parser
 
 
@@ -137,7 +146,7 @@ def _run(arguments: list[str]) -> int:
         options = parser_for(command).parse_args(arguments[1:])
     except SystemExit as stop:
         return USAGE if stop.code else DONE
-    done = command.work(options, Printer(options.json))
+    done = command.work(options, Printer(getattr(options, "json", False)))
     return done if isinstance(done, int) else asyncio.run(_told(done))
 
 

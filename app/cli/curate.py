@@ -90,7 +90,14 @@ async def consolidate(options: argparse.Namespace, out: Printer) -> int:
             show_changes(compared, out)
             row["compared"] = [change_row(change) for change in compared]
         out.data(row)
-        return DID_NOT_HAPPEN if options.apply and applied is None else DONE
+        if options.apply and applied is None:
+            failed = ", ".join(check.name for check in proposal.checks if not check.ok)
+            out.remark(
+                f"Not applied, for these checks failed: {failed}. Decide each change with: "
+                f"palimpsest review {options.workspace} {job.target}"
+            )
+            return DID_NOT_HAPPEN
+        return DONE
 
 
 async def _applied(engine: Engine, proposal: Proposal, wanted: bool) -> object:
@@ -229,12 +236,18 @@ def _consolidate(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+CHANGE = "{n, kind, before, after, old, conflict, group, sources}"
+PROPOSAL = (
+    f"{{proposal, state, checks[{{name, ok, detail}}], changes[{CHANGE}], applied, again_of}}"
+)
+
 ROWS = [
     Command(
         "consolidate",
         "Propose what long-term memory should become.",
         consolidate,
         _consolidate,
+        gives=f"{PROPOSAL}; with --again also compared[change]; without a proposal its reason",
     ),
     Command(
         "proposals",
@@ -243,6 +256,15 @@ ROWS = [
         lambda p: p.add_argument(
             "--statistics", action="store_true", help="what was accepted, per model and prompt"
         ),
+        gives="a list of {id, state, when, model, changes, dropped, added, inputs, failed_checks, "
+        "rebuild, again_of}; with --statistics of {model, prompt_hash, curator, proposals, "
+        "accepted, edited, rejected}",
     ),
-    Command("review", "Decide a proposal change by change and apply it.", review, _review),
+    Command(
+        "review",
+        "Decide a proposal change by change and apply it.",
+        review,
+        _review,
+        gives=f"{{version, rest, state}}; undecided {PROPOSAL}",
+    ),
 ]

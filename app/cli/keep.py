@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any, cast
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, USAGE, Command, Printer
+from app.cli.curate import count
 from app.cli.opened import opened, wait_for_job
-from app.cli.talk import readable
-from app.engine.records import LAYERS, Hit, Layer, Query, SearchMode
+from app.cli.transcripts import as_html, as_markdown
+from app.engine.errors import SessionNotFound
+from app.engine.records import LAYERS, Hit, Layer, Query, SearchMode, SessionInfo
+from app.engine.session.entries import BY_TYPE
+
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
 
 
 def hit_row(hit: Hit) -> dict[str, Any]:
@@ -56,17 +64,18 @@ async def search(options: argparse.Namespace, out: Printer) -> int:
 async def index(options: argparse.Namespace, out: Printer) -> int:
     async with opened(options) as engine:
         job = await wait_for_job(engine, await engine.do.reindex(rebuild=options.rebuild))
-        out.text(job.result or job.reason)
+        done = job.state == "done"
+        (out.text if done else out.remark)(f"{job.result or job.reason} {job.remedy}".strip())
         seconds = (job.ended - job.started).total_seconds() if job.ended and job.started else 0.0
-        terms = (await engine.ask.index()).terms
+        now = await engine.ask.index()
         out.data({
             "state": job.state,
-            "files": job.done,
-            "terms": terms,
+            "files": now.total,
+            "terms": now.terms,
             "seconds": seconds,
             "result": job.result,
         })  # fmt: skip
-        return DONE if job.state == "done" else DID_NOT_HAPPEN
+        return DONE if done else DID_NOT_HAPPEN
 
 
 async def doctor(options: argparse.Namespace, out: Printer) -> int:
@@ -77,7 +86,10 @@ async def doctor(options: argparse.Namespace, out: Printer) -> int:
         if not findings:
             out.text("All is well.")
         out.data({"findings": [msgspec.to_builtins(one) for one in findings]})
-        return DID_NOT_HAPPEN if any(one.severity == "error" for one in findings) else DONE
+        errors = sum(one.severity == "error" for one in findings)
+        if errors:
+            out.remark(f"{count(errors, 'error')} found. What mends each stands in its line.")
+        return DID_NOT_HAPPEN if errors else DONE
 
 
 async def export(options: argparse.Namespace, out: Printer) -> int:
@@ -85,21 +97,34 @@ async def export(options: argparse.Namespace, out: Printer) -> int:
         known = await engine.ask.sessions()
         chosen = [s for s in known if options.session in (None, s.id)]
         if options.session and not chosen:
-            out.remark(f"There is no session {options.session!r}.")
+            out.remark(f"There is no session {options.session!r}. {SessionNotFound.remedy}")
             return DID_NOT_HAPPEN
         if not chosen:
             out.remark("There are no sessions yet.")
-        rows: list[dict[str, str]] = []
-        for one in chosen:
-            items = await engine.ask.transcript(one.id, limit=1_000_000)
-            if options.format == "md":
-                text = "\n\n".join([f"# {one.title}", *(readable(item) for item in items)]) + "\n"
-            else:
-                text = "\n".join(msgspec.json.encode(item).decode() for item in items)
-            out.text(text)
-            rows.append({"session": one.id, "format": options.format, "text": text})
-        out.data(rows)
+        if out.as_json:
+            out.data([await _exported(engine, one, options.format) for one in chosen])
+        else:
+            out.text((await _text(engine, chosen, options.format)).removesuffix("\n"))
         return DONE
+
+
+async def _text(engine: Engine, chosen: Sequence[SessionInfo], form: str) -> str:
+    """Sessions in one text: entries by the line, Markdown, or one page."""
+    if form == "jsonl":
+        rows = [row for one in chosen for row in await engine.ask.entries(one.id)]
+        return "".join(msgspec.json.encode(row).decode() + "\n" for row in rows)
+    told = [(one.title, await engine.ask.whole_transcript(one.id)) for one in chosen]
+    return as_markdown(told) if form == "md" else as_html(told)
+
+
+async def _exported(engine: Engine, session: SessionInfo, form: str) -> dict[str, Any]:
+    """One session whole, with a count of what was in it."""
+    kinds = Counter(row["type"] for row in await engine.ask.entries(session.id))
+    return {
+        "session": session.id, "format": form, "entries": kinds.total() - kinds["unreadable"],
+        "unknown": {kind: n for kind, n in kinds.items() if kind not in {*BY_TYPE, "unreadable"}},
+        "bad_lines": kinds["unreadable"], "text": await _text(engine, [session], form),
+    }  # fmt: skip
 
 
 async def models(options: argparse.Namespace, out: Printer) -> int:
@@ -146,7 +171,7 @@ def _search(parser: argparse.ArgumentParser) -> None:
 
 def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION", nargs="?", help="one session (all)")
-    parser.add_argument("--format", choices=("md", "jsonl"), default="md")
+    parser.add_argument("--format", choices=("md", "html", "jsonl"), default="md")
 
 
 def _models(parser: argparse.ArgumentParser) -> None:
@@ -155,14 +180,40 @@ def _models(parser: argparse.ArgumentParser) -> None:
 
 
 ROWS = [
-    Command("search", "Find anything the agent ever knew.", search, _search),
+    Command(
+        "search",
+        "Find anything the agent ever knew.",
+        search,
+        _search,
+        gives="{hits[{layer, path, line, session, entry, when, text, score, spans, places}], "
+        "total, mode, reason, nearest}",
+    ),
     Command(
         "index",
         "Bring the search index up to date.",
         index,
         lambda p: p.add_argument("--rebuild", action="store_true", help="make it anew"),
+        gives="{state, files, terms, seconds, result}",
     ),
-    Command("doctor", "Check files, index, history and model.", doctor),
-    Command("export", "Write conversations out.", export, _export),
-    Command("models", "List servers and their models.", models, _models, workspace=False),
+    Command(
+        "doctor",
+        "Check files, index, history and model.",
+        doctor,
+        gives="{findings[{severity, where, what, remedy}]}",
+    ),
+    Command(
+        "export",
+        "Write conversations out.",
+        export,
+        _export,
+        gives="a list of {session, format, entries, unknown, bad_lines, text}",
+    ),
+    Command(
+        "models",
+        "List servers and their models.",
+        models,
+        _models,
+        workspace=False,
+        gives="a list of {name, window, source, server}; with --fetch {model, path}",
+    ),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,6 +33,8 @@ async def opened(options: argparse.Namespace) -> AsyncIterator[Engine]:
         strategy=getattr(options, "strategy", None),
         memory=not getattr(options, "no_memory", False),
     )
+    if engine.problem:
+        sys.stderr.write(f"{engine.problem}\n")
     try:
         yield engine
     finally:
@@ -39,9 +42,19 @@ async def opened(options: argparse.Namespace) -> AsyncIterator[Engine]:
 
 
 async def wait_for_job(engine: Engine, job_id: str) -> JobInfo:
-    """The job when it has ended."""
+    """The job when it has ended. A terminal at stderr is told how far it is."""
+    shown = ""
     while True:
         job = next((j for j in await engine.ask.jobs() if j.id == job_id), None)
         if job is not None and job.state not in ("waiting", "running"):
+            sys.stderr.write("\r\x1b[K" if shown else "")
             return job
+        if sys.stderr.isatty() and job is not None and shown != (now := _how_far(job)):
+            shown = now
+            sys.stderr.write(f"\r\x1b[K{shown}")
+            sys.stderr.flush()
         await asyncio.sleep(0.05)
+
+
+def _how_far(job: JobInfo) -> str:
+    return f"{job.kind}: {job.state}" + (f", {job.done} of {job.total}" if job.total else "")

@@ -9,8 +9,9 @@ import msgspec
 
 from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, Command, Printer
 from app.cli.opened import opened, wait_for_job
+from app.cli.transcripts import SHOWN, readable
 from app.engine.events import Event, TurnEvent
-from app.engine.records import CompactionReport, SessionInfo, TranscriptItem
+from app.engine.records import CompactionReport, SessionInfo
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
@@ -23,8 +24,10 @@ TOO_LONG = "Shorten it, or put the text into a file of the workspace and ask abo
 async def init(options: argparse.Namespace, out: Printer) -> int:
     from app.engine.engine import Engine
 
+    there = (options.workspace / ".palimpsest").is_dir()
     paths = await Engine.make(options.workspace, here=options.here)
-    out.text(f"Made a workspace in {options.workspace}.")
+    said = "is a workspace already, and whole." if there else "is a workspace now."
+    out.text(f"{options.workspace} {said}")
     out.data({"workspace": str(options.workspace), "paths": paths})
     return DONE
 
@@ -90,23 +93,16 @@ async def sessions(options: argparse.Namespace, out: Printer) -> int:
         return DONE
 
 
-def readable(item: TranscriptItem) -> str:
-    """One transcript item as a paragraph."""
-    when = item.when.astimezone().strftime("%H:%M:%S") if item.when else "--:--:--"
-    if item.kind == "tool":
-        result = "(no result)" if item.result is None else item.result
-        return f"{when} [{item.seq}] {item.tool} {item.arguments}\n    {result[:2_000]}"
-    return f"{when} [{item.seq}] {item.kind}: {item.text}"
-
-
 async def show(options: argparse.Namespace, out: Printer) -> int:
     async with opened(options) as engine:
-        first, last = options.first or 0, options.last
+        first, last = options.first or 1, options.last
+        if out.as_json:
+            for entry in await engine.ask.entries(options.session, first, last):
+                out.row(entry)
+            return DONE
         for item in await engine.ask.transcript(options.session, limit=1_000_000):
-            if item.seq < first or (last is not None and item.seq > last):
-                continue
-            out.text(readable(item))
-            out.row(msgspec.to_builtins(item))
+            if first <= item.seq and (last is None or item.seq <= last):
+                out.text(readable(item, SHOWN))
         return DONE
 
 
@@ -144,13 +140,18 @@ async def compact(options: argparse.Namespace, out: Printer) -> int:
             report = await engine.ask.compaction_preview(options.session)
         else:
             report = await engine.do.compact(options.session)
-        verb = "would be summarised" if report.dry_run else "summarised"
+        out.data(compaction_row(report))
+        if not report.covered and not report.dry_run:
+            out.remark(f"Nothing was summarised. {report.reason}".rstrip())
+            return DID_NOT_HAPPEN
+        verb, more = "summarised", ""
+        if report.dry_run:
+            verb, more = "would be summarised", f", {report.unflushed} of them not yet flushed"
         out.text(
-            f"{report.covered} messages {verb}, {report.kept} kept,"
+            f"{report.covered} messages {verb}{more}, {report.kept} kept,"
             f" {report.before} to {report.after} tokens. {report.reason}".rstrip()
         )
-        out.data(compaction_row(report))
-        return DONE if report.covered or report.dry_run else DID_NOT_HAPPEN
+        return DONE
 
 
 async def flush(options: argparse.Namespace, out: Printer) -> int:
@@ -200,11 +201,48 @@ ROWS = [
         "Make a workspace.",
         init,
         lambda p: p.add_argument("--here", action="store_true", help="also in a folder with files"),
+        gives="{workspace, paths}",
     ),
-    Command("chat", "Say one thing and stream the reply.", chat, _chat),
-    Command("sessions", "List the conversations.", sessions),
-    Command("show", "Print the log of a conversation.", show, _show),
-    Command("context", "Print exactly what would be sent next.", context, _session),
-    Command("compact", "Summarise the older part of a conversation now.", compact, _compact),
-    Command("flush", "Write facts of a conversation to today's log.", flush, _session),
+    Command(
+        "chat",
+        "Say one thing and stream the reply.",
+        chat,
+        _chat,
+        gives="{session, reply, tool_calls, usage, jobs}",
+    ),
+    Command(
+        "sessions",
+        "List the conversations.",
+        sessions,
+        gives="a list of {id, title, first, last, entries, bytes, compactions}",
+    ),
+    Command(
+        "show",
+        "Print the log of a conversation.",
+        show,
+        _show,
+        gives="the entries as they are in the log, one on each line",
+    ),
+    Command(
+        "context",
+        "Print exactly what would be sent next.",
+        context,
+        _session,
+        gives="{parts[{kind, role, tokens, text}], total, window, window_source, thresholds}",
+    ),
+    Command(
+        "compact",
+        "Summarise the older part of a conversation now.",
+        compact,
+        _compact,
+        gives="{cut, covered, kept, before, after, unflushed, dry_run, reason}; tokens before "
+        "and after, else numbers of messages",
+    ),
+    Command(
+        "flush",
+        "Write facts of a conversation to today's log.",
+        flush,
+        _session,
+        gives="{state, section, result}",
+    ),
 ]

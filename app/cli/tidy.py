@@ -13,10 +13,14 @@ import msgspec
 from app.cli.command import DID_NOT_HAPPEN, DONE, USAGE, Command, Printer
 from app.cli.curate import count
 from app.cli.opened import opened, wait_for_job
-from app.engine.records import EvictedInfo
+from app.engine.events import Activity
+from app.engine.records import EvictedInfo, JobInfo
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
+
+
+STEPS = ("archive", "consolidation", "prune", "reindex")
 
 
 def evicted_row(one: EvictedInfo) -> dict[str, Any]:
@@ -86,19 +90,43 @@ async def maintain(options: argparse.Namespace, out: Printer) -> int:
     async with opened(options) as engine:
         if options.dry_run:
             return await _would_do(engine, out)
+        told: list[Activity] = []
+        end = engine.events.subscribe(lambda e: told.append(e) if isinstance(e, Activity) else None)
         job = await wait_for_job(engine, await engine.do.maintain())
+        end()
+        steps = _steps(told, job)
         moves = await engine.ask.moves(job.id)
+        for step in steps:
+            out.text(f"{step['step']} {step['state']}. {step['reason']}".rstrip())
         for move in moves:
             out.text(f"{move.step}: {move.source} → {move.target}")
-        out.text(f"{job.result or job.reason} {job.remedy}".strip())
+        done = job.state == "done"
+        (out.text if done else out.remark)(f"{job.result or job.reason} {job.remedy}".strip())
         allowed = (await engine.ask.config()).maintenance.retention_allowed
         if not allowed and await engine.ask.retention_preview():
             out.remark("See the list with: palimpsest maintain --dry-run")
         out.data({
             "state": job.state, "result": job.result, "reason": job.reason, "held": not allowed,
+            "steps": steps,
             "moves": [msgspec.to_builtins(move) for move in moves],
         })  # fmt: skip
-        return DONE if job.state == "done" else DID_NOT_HAPPEN
+        return DONE if done else DID_NOT_HAPPEN
+
+
+def _steps(told: Sequence[Activity], job: JobInfo) -> list[dict[str, str]]:
+    """How each step of a round went; none when another program on this workspace ran it.
+
+    A step of others, which says nothing of its own end, has finished when its round has ended.
+    """
+    ended = {
+        one.step: (one.state, one.reason) for one in told
+        if one.job_id == job.id and one.state in ("finished", "failed", "skipped")
+    }  # fmt: skip
+    went = [ended.get(step, ("finished", "")) for step in STEPS if ended]
+    return [
+        {"step": step, "state": state, "reason": reason}
+        for step, (state, reason) in zip(STEPS, went, strict=False)
+    ]
 
 
 async def _would_do(engine: Engine, out: Printer) -> int:
@@ -129,11 +157,21 @@ def _evicted(parser: argparse.ArgumentParser) -> None:
 
 
 ROWS = [
-    Command("evicted", "List tool results that were put aside.", evicted, _evicted),
+    Command(
+        "evicted",
+        "List tool results that were put aside.",
+        evicted,
+        _evicted,
+        gives="a list of {path, tool, session, bytes, state, when}; with --clean {moved, bytes, "
+        "files}",
+    ),
     Command(
         "maintain",
         "Archive, consolidate, prune, re-index.",
         maintain,
         lambda p: p.add_argument("--dry-run", action="store_true", help="say what would move"),
+        gives="{state, result, reason, held, steps[{step, state, reason}], moves[{run, when, step, "
+        "source, target, rule}]}; with --dry-run {moves[{step, path, rule, age, session_id}], "
+        "consolidate, held}",
     ),
 ]

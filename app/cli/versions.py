@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from app.cli.command import DID_NOT_HAPPEN, DONE, Command, Printer
-from app.cli.curate import change_row, moment, show_changes
+from app.cli.curate import CHANGE, change_row, moment, show_changes
 from app.cli.opened import opened
 from app.engine.records import Loss, Provenance, Version
 
@@ -91,6 +91,10 @@ def why_row(found: Provenance) -> dict[str, Any]:
 async def why(options: argparse.Namespace, out: Printer) -> int:
     async with opened(options) as engine:
         found = await engine.ask.why(options.line)
+        if not found.text and not found.since:
+            out.remark(f"{found.broken} Its lines are counted from 1: open it and count again.")
+            out.data(why_row(found))
+            return DID_NOT_HAPPEN
         out.text(found.text)
         if since := found.since:
             by = ", ".join(part for part in (since.cause, since.run, since.model) if part)
@@ -102,7 +106,7 @@ async def why(options: argparse.Namespace, out: Printer) -> int:
         if found.broken:
             out.text(f"  {found.broken}")
         out.data(why_row(found))
-        return DONE if found.text or found.since else DID_NOT_HAPPEN
+        return DONE
 
 
 def _diff(parser: argparse.ArgumentParser) -> None:
@@ -123,13 +127,29 @@ ROWS = [
         lambda p: p.add_argument(
             "--losses", action="store_true", help="the facts that were dropped and are gone"
         ),
+        gives="a list, newest first, of {version, when, cause, run, model, added, dropped}; with "
+        "--losses of {text, section, version, line, dropped_by}",
     ),
-    Command("diff", "Compare two versions, or the last and the file now.", diff, _diff),
-    Command("restore", "Write an earlier version back, as a new one.", restore, _restore),
+    Command(
+        "diff",
+        "Compare two versions, or the last and the file now.",
+        diff,
+        _diff,
+        gives=f"a list of {CHANGE}",
+    ),
+    Command(
+        "restore",
+        "Write an earlier version back, as a new one.",
+        restore,
+        _restore,
+        gives="{version}",
+    ),
     Command(
         "why",
         "Where a line of MEMORY.md came from.",
         why,
         lambda p: p.add_argument("line", type=int, metavar="LINE", help="its number in the file"),
+        gives="{line, text, since, run, model, sources[{path, line, text, session_id, entry_id}], "
+        "broken}",
     ),
 ]

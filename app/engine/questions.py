@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC
+from typing import Any
 
 from app.engine.agent.assembly import surroundings, view, with_history
 from app.engine.config import EngineConfig
@@ -60,8 +61,10 @@ from app.engine.records import (
 from app.engine.rooms import Rooms
 from app.engine.search.describe import describe
 from app.engine.search.query import parse
+from app.engine.session.codec import as_object
 from app.engine.session.evicted import evicted_results
-from app.engine.session.transcript import full_text
+from app.engine.session.log import SessionLog
+from app.engine.session.transcript import full_text, items
 from app.engine.workspace.daily_log import list_days, read_day
 from app.engine.workspace.files import read_text
 
@@ -126,17 +129,46 @@ class Questions:
         A session that was made and has no message yet has none. The first page of a session that
         is not its newest costs one reading of its log, a later one what it shows.
         """
-        store = self._rooms.store
 
         def read() -> list[TranscriptItem]:
-            if not store.exists(session_id):
-                if session_id in self._rooms.live:
-                    return []
-                raise SessionNotFound(f"There is no session {session_id!r}.")
-            log = store.log(session_id)
-            return store.pages.page(log, before=before, around=around, limit=limit)
+            log = self._log(session_id)
+            pages = self._rooms.store.pages
+            return [] if log is None else pages.page(log, before=before, around=around, limit=limit)
 
         return await asyncio.to_thread(read)
+
+    async def whole_transcript(self, session_id: str) -> list[TranscriptItem]:
+        """All items of a session with no text cut: for what leaves the program."""
+
+        def read() -> list[TranscriptItem]:
+            log = self._log(session_id)
+            return [] if log is None else items((line.entry for line in log.read()), 0)
+
+        return await asyncio.to_thread(read)
+
+    async def entries(
+        self, session_id: str, first: int = 1, last: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Lines `first` to `last` of a session's log as the objects they are on disk, in order.
+
+        A line that is no entry comes as type `unreadable`, with the reason and its beginning.
+        """
+
+        def read() -> list[dict[str, Any]]:
+            log = self._log(session_id)
+            found = () if log is None else (line.entry for line in log.read())
+            end = float("inf") if last is None else last
+            return [as_object(one) for one in found if first <= one.seq <= end]
+
+        return await asyncio.to_thread(read)
+
+    def _log(self, session_id: str) -> SessionLog | None:
+        """The log of a session; None of one that has no message yet. Raises `SessionNotFound`."""
+        if self._rooms.store.exists(session_id):
+            return self._rooms.store.log(session_id)
+        if session_id in self._rooms.live:
+            return None
+        raise SessionNotFound(f"There is no session {session_id!r}.")
 
     async def full_text(self, session_id: str, item_id: str) -> str:
         """The whole text of one item whose `cut` is not 0."""

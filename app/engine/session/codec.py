@@ -126,6 +126,13 @@ def _line(entry: Entry, body: dict[str, Any]) -> bytes:
     return msgspec.json.encode({**head, **rest, **extra}) + b"\n"
 
 
+def as_object(entry: Entry | BadLine) -> dict[str, Any]:
+    """What stands on the line of an entry; a line that is none, as one of type `unreadable`."""
+    if isinstance(entry, BadLine):
+        return {"type": "unreadable", **msgspec.to_builtins(entry)}
+    return msgspec.json.decode(encode(entry))
+
+
 def clean(value: Any) -> Any:
     """The value with every lone surrogate in its texts replaced by U+FFFD; pairs are joined."""
     if isinstance(value, str):

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,9 @@ def test_a_turn_its_log_and_what_was_found(folder: Path) -> None:
             assert [(s["id"], s["title"]) for s in listed] == [(turn["session"], fact)]
             shown = await cli_async(folder, "show", str(folder), turn["session"], "--json")
             rows = [json.loads(line) for line in shown.stdout.splitlines()]
-            assert [r["kind"] for r in rows][:2] == ["user", "assistant"]
+            said = [(r["role"], r["content"]) for r in rows if r["type"] == "message"]
+            assert said == [("USER", fact), ("ASSISTANT", "Hello Ada.")]
+            assert datetime.fromisoformat(listed[0]["last"]).tzinfo
             found = json.loads(
                 (await cli_async(folder, "search", str(folder), "tea", "--json")).stdout
             )

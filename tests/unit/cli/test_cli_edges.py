@@ -183,4 +183,5 @@ def test_models_says_where_nobody_answers_and_fetches_only_what_is_missing(tmp_p
 def test_why_of_a_line_that_is_not_there_did_not_happen(workspace: Path) -> None:
     done = cli(workspace.parent, "why", str(workspace), "9999")
     assert done.returncode == 1
-    assert "no such line" in done.stdout
+    assert "no such line" in done.stderr
+    assert done.stdout == ""

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from app.gui.panes.timeline.pane import TimelinePane
 
 
-WHOLE = 10_000_000  # entries: more than any session has
-
-
 class Deeds:
     """The acts of a timeline pane."""
 
@@ -131,7 +128,7 @@ class Deeds:
             dialog.deleteLater()
         if not path:
             return
-        items = await self._pane.desk.engine.ask.transcript(session.id, limit=WHOLE)
+        items = await self._pane.desk.engine.ask.whole_transcript(session.id)
 
         def write() -> None:
             Path(path).write_text(as_markdown(session, items), "utf-8")
