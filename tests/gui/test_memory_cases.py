@@ -12,6 +12,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QTextCursor
 from pytestqt.qtbot import QtBot
 
 from app.engine.records import Decision, Query
@@ -310,7 +311,8 @@ def test_what_is_saved_while_the_model_thinks_survives_and_the_review_says_so(
                 if desk.server.requests:
                     break
             run(pane, "edit")
-            pane.editor.field.appendPlainText("- fact X")
+            pane.editor.field.moveCursor(QTextCursor.MoveOperation.End)
+            pane.editor.field.insertPlainText("- fact X\n")
             run(pane, "save")
             heard(folder, "- said meanwhile", at=datetime.now().astimezone())
             await waits(pane)
@@ -325,7 +327,7 @@ def test_what_is_saved_while_the_model_thinks_survives_and_the_review_says_so(
             await settle(pane)
             run(pane, "apply")
             await settle(pane)
-            assert memory(folder).rstrip() == "# Memory\n\n- The pump is green now\n- fact X"
+            assert memory(folder) == "# Memory\n\n- The pump is green now\n- fact X\n"
             states = [
                 (line.text, line.state)
                 for info in await desk.engine.ask.days()
