@@ -142,7 +142,7 @@ def test_a_message_loads_nothing_and_its_links_ask_first(
     qloop: asyncio.AbstractEventLoop, qtbot: QtBot, tmp_path: Path, own_places: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """Chat, timeline, sidebar, title: 40 MB of picture, pictures by all ways, all kinds of links."""
+    """Chat, timeline, sidebar, title: 40 MB of picture, pictures by all ways, all links."""
     opened: list[str] = []
     monkeypatch.setattr(
         QDesktopServices, "openUrl", lambda url: opened.append(QUrl(url).toString()) or True
@@ -221,7 +221,7 @@ def links_in(view: MarkdownView) -> dict[str, int]:
     found: dict[str, int] = {}
     block = view.document().begin()
     while block.isValid():
-        for fragment in (f.fragment() for f in block):
+        for fragment in (f.fragment() for f in block):  # type: ignore[reportGeneralTypeIssues]
             if target := fragment.charFormat().anchorHref():
                 found.setdefault(target, fragment.position() + 2)
         block = block.next()

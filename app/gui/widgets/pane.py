@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QObject, Signal
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.engine.errors import UserError
@@ -26,6 +26,7 @@ from app.gui.widgets.notices import Act, Notices
 if TYPE_CHECKING:
     from app.gui.bridge.person import PersonalSettings
 
+DAY_LOOK = 20_000  # ms between two looks at the clock, for the turn of the day
 PLACES = ("chat", "timeline", "daily", "memory", "search", "evicted", "activity", "settings")
 
 
@@ -93,6 +94,9 @@ class Pane(QWidget):
         self.desk = desk
         self.tasks = Tasks(self.on_task_failed)
         self.shown = False
+        self._day = desk.now().astimezone().date()
+        self._day_clock = QTimer(self, interval=DAY_LOOK)
+        self._day_clock.timeout.connect(self._look_at_day)
         self.head = PaneHead(self.title)
         self.notices = Notices()
         self.body = QVBoxLayout()
@@ -117,14 +121,33 @@ class Pane(QWidget):
     async def refresh(self) -> None:
         """Look again at everything shown; started at each activation."""
 
+    def on_new_day(self) -> None:
+        """Midnight passed since days were named here: "Today" is "Yesterday" now.
+
+        Called at the minute while in front, else before the refresh of the next activation.
+        """
+
     def activate(self) -> None:
         """The pane comes to the front."""
         self.shown = True
-        self.tasks.latest("refresh", self.refresh())
+        self._day_clock.start()
+        if not self._look_at_day():
+            self.tasks.latest("refresh", self.refresh())
 
     def deactivate(self) -> None:
         """The pane goes to the back; its tasks go on unless it ends them."""
         self.shown = False
+        self._day_clock.stop()
+
+    def _look_at_day(self) -> bool:
+        """Whether midnight has passed; then the days on screen are named anew."""
+        day = self.desk.now().astimezone().date()
+        if day == self._day or self.desk.engine is None:
+            return False
+        self._day = day
+        self.on_new_day()
+        self.tasks.latest("refresh", self.refresh())
+        return True
 
     def inspector(self) -> QWidget | None:
         """A side panel for the window's right edge while this pane is shown; None for none."""

@@ -165,6 +165,9 @@ class ChatPane(Pane):
         super().activate()
         self.watch.model()
 
+    def on_new_day(self) -> None:
+        self.view.name_days()
+
     async def refresh(self) -> None:
         if self.guide.wanted():
             await self.guide.show()

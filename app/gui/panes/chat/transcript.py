@@ -200,6 +200,12 @@ class TranscriptView(QScrollArea):
         self._keep_place()
         return True
 
+    def name_days(self) -> None:
+        """Midnight passed: lines that name a day by today name it anew."""
+        for row in self._rows.values():
+            if isinstance(row, QuietRow):
+                row.take(row.piece)
+
     # ------------------------------------------------------------------ rows
 
     def _mount(self, first: str = "") -> None:

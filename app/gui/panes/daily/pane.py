@@ -39,7 +39,6 @@ from app.gui.widgets.surfaces import Splitter
 
 NARROW = 900  # px of pane below which the calendar becomes a week strip
 SOON = 150  # ms in which changes are gathered
-MINUTE = 20_000  # ms between two looks at the clock
 
 
 class DailyPane(Pane):
@@ -85,9 +84,6 @@ class DailyPane(Pane):
         self._soon = QTimer(self, singleShot=True, interval=SOON)
         self._soon.timeout.connect(lambda: self.tasks.latest("again", self.refresh()))
         self.desk.signals.changed.connect(self.on_changed)
-        self._clock = QTimer(self, interval=MINUTE)
-        self._clock.timeout.connect(self.look_at_clock)
-        self._clock.start()
 
     # ------------------------------------------------------------------ the contract
 
