@@ -88,7 +88,8 @@ class Agent:
         if isinstance(error, QuestionTooLong):
             failure = "question"
             last = self._live.session.context[-1]
-            await self._live.write(lambda session: session.mark([last.id], deleted=True))
+            with contextlib.suppress(UserError):  # a disk that is full, too
+                await self._live.write(lambda session: session.mark([last.id], deleted=True))
         self._say("failed", str(error), remedy=error.remedy)
         return TurnResult(
             self._live.id, "failed", error=str(error), remedy=error.remedy, failure=failure

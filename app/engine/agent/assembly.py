@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import platform
 
+import msgspec
 from msgspec import Struct
 
 from app.engine.agent.filters import filtered
@@ -108,11 +109,8 @@ async def with_history(
     messages = list(history)
     if recall and messages and messages[-1].role == "user":
         last = messages[-1]
-        note = Message(
-            id=f"recall:{last.id}", role="user", content=recalled(recall), origin="recall"
-        )
-        merged = Message(id=last.id, role="user", content=f"{note.content}\n\n{last.content}")
-        messages[-1] = merged
+        content = f"{recalled(recall)}\n\n{last.content}"
+        messages[-1] = msgspec.structs.replace(last, content=content)
     longest = around.config.eviction.max_result_chars
     sent = await filtered(parts.request_filters, tuple(messages), live.session.context, longest)
     request = around.request

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import cast
 
 import msgspec
 
 from app.engine.context.eviction import merge_view
 from app.engine.errors import UserError, interruption
 from app.engine.records import Message
+from app.engine.session.messages import tidy
 
 RequestFilter = Callable[[Sequence[Message]], Sequence[Message] | Awaitable[Sequence[Message]]]
 REMEDY = "Your message is kept. Mend the filter, or open the workspace without it, and send again."
@@ -54,10 +54,21 @@ async def _through(one: RequestFilter, view: tuple[Message, ...]) -> tuple[Messa
     except Exception as error:
         if interruption(error) is not None or isinstance(error, UserError):
             raise
-        raise FilterFailed(f"The request filter {name} failed: {error}") from error
-    if not all(isinstance(message, Message) for message in cast("tuple[object, ...]", found)):
-        raise FilterFailed(f"The request filter {name} gave back something else than messages.")
-    return found
+        why = str(error) or type(error).__name__
+        raise FilterFailed(f"The request filter {name} failed: {why}") from error
+    known = set(map(id, view))
+    try:
+        return tuple(one if id(one) in known else _checked(one) for one in found)
+    except msgspec.ValidationError as error:
+        words = f"The request filter {name} gave back something else than messages: {error}"
+        raise FilterFailed(words) from error
+
+
+def _checked(made: object) -> Message:
+    """A message that a filter made; a program may put anything into its fields."""
+    if not isinstance(made, Message):
+        raise msgspec.ValidationError(f"Got `{type(made).__name__}`")
+    return tidy(msgspec.convert(msgspec.to_builtins(made), Message))
 
 
 def _paired(view: Sequence[Message]) -> tuple[Message, ...]:

@@ -88,7 +88,7 @@ def _shorter_call(call: ToolCall, config: TruncateArgsConfig) -> ToolCall:
         return call
     try:
         found: Any = json.loads(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return call  # not an object we understand: it stays
     if not isinstance(found, dict):
         return call

@@ -21,14 +21,17 @@ from app.engine.llm.endpoint import (
     ToolSpec,
     WaitingDelta,
 )
+from app.engine.llm.figures import tokens_or_none
 from app.engine.llm.stream import (
     Accumulator,
+    Halves,
     Part,
     ReasoningSplitter,
     calls_in_text,
     split_closed,
 )
 from app.engine.records import ToolCall, Usage
+from app.engine.workspace.files import well_formed
 
 _FINISH = {"length": "length", "tool_calls": "tool_calls", "function_call": "tool_calls"}
 
@@ -43,6 +46,7 @@ class Collector:
         self._names = tuple(one.name for one in tools) if text_calls else ()
         self._calls = Accumulator(new_id)
         self._splitter = ReasoningSplitter()
+        self._halves = Halves()
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._finish = ""
@@ -67,13 +71,12 @@ class Collector:
 
     def end(self) -> list[Delta]:
         """What the splitter still held, once the stream is over."""
-        return self._give(self._splitter.end())
+        rest = self._splitter.feed(self._halves.end())
+        return self._give([*rest, *self._splitter.end()])
 
     def _take_usage(self, usage: Any) -> None:
-        if usage is None:
-            return
-        prompt = getattr(usage, "prompt_tokens", 0) or 0
-        completion = getattr(usage, "completion_tokens", 0) or 0
+        prompt = tokens_or_none(getattr(usage, "prompt_tokens", None)) or 0
+        completion = tokens_or_none(getattr(usage, "completion_tokens", None)) or 0
         if prompt or completion:
             self._usage = Usage(prompt, completion)
 
@@ -91,21 +94,21 @@ class Collector:
         extra = extra_of(delta)
         reasoning = extra.get("reasoning_content") or extra.get("reasoning")
         if isinstance(reasoning, str):
-            out += self._give([("reasoning", reasoning)])
-        content = getattr(delta, "content", None)
-        if isinstance(content, str) and content:
-            out += self._give(self._splitter.feed(content))
+            out += self._give([("reasoning", well_formed(reasoning))])
+        content = self._halves.whole(_text(getattr(delta, "content", None)))
+        out += self._give(self._splitter.feed(content))
         for call in getattr(delta, "tool_calls", None) or ():
             self.began = True
             function = getattr(call, "function", None)
             arguments = getattr(function, "arguments", None)
             if isinstance(arguments, dict):
                 arguments = json.dumps(arguments, ensure_ascii=False)
+            index = getattr(call, "index", None)
             self._calls.add(
-                index=getattr(call, "index", None),
-                id=getattr(call, "id", None) or "",
-                name=getattr(function, "name", None) or "",
-                arguments=arguments or "",
+                index=index if isinstance(index, int) else None,
+                id=_text(getattr(call, "id", None)),
+                name=_text(getattr(function, "name", None)),
+                arguments=_text(arguments),
             )
         return out
 
@@ -166,15 +169,15 @@ def extra_of(thing: Any) -> dict[str, Any]:
 def whole_delta(body: dict[str, Any]) -> Any:
     """An answer that came in one piece, in the form of a stream's chunk."""
     choices: list[Any] = []
-    for choice in body.get("choices") or ():
-        message = dict(choice.get("message") or choice.get("delta") or {})
+    for choice in _objects(body.get("choices")):
+        message = _object(choice.get("message")) or _object(choice.get("delta"))
         calls = [
             SimpleNamespace(
                 index=n,
                 id=call.get("id"),
-                function=SimpleNamespace(**(call.get("function") or {})),
+                function=SimpleNamespace(**_object(call.get("function"))),
             )
-            for n, call in enumerate(message.get("tool_calls") or ())
+            for n, call in enumerate(_objects(message.get("tool_calls")))
         ]
         delta = SimpleNamespace(
             content=message.get("content"), tool_calls=calls, model_extra=message
@@ -186,7 +189,19 @@ def whole_delta(body: dict[str, Any]) -> Any:
                 finish_reason=choice.get("finish_reason"),
             )
         )
-    usage = body.get("usage")
-    return SimpleNamespace(
-        choices=choices, usage=SimpleNamespace(**usage) if usage else None, model_extra={}
-    )
+    usage = SimpleNamespace(**_object(body.get("usage")))
+    return SimpleNamespace(choices=choices, usage=usage, model_extra={})
+
+
+def _text(value: object) -> str:
+    """A text as a server gave it; anything else was not said."""
+    return value if isinstance(value, str) else ""
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    many = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", one) for one in many if isinstance(one, dict)]

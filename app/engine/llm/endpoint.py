@@ -113,7 +113,7 @@ def _sendable(arguments: str) -> str:
     """Malformed arguments are never sent back: templates of several servers fail on them."""
     try:
         good = isinstance(msgspec.json.decode(arguments), dict)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         good = False
     return arguments if good else "{}"
 

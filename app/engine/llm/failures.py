@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from app.engine.llm.figures import numbers, seconds, wait_named
+from app.engine.llm.figures import SMALLEST, numbers, seconds, tokens_or_none, wait_named
 
 
 class Kind(Enum):
@@ -83,8 +83,8 @@ def from_body(body: object, status: int | None = None) -> Fault:
         type=_text(fields.get("type")),
         param=_text(fields.get("param")),
         message=_text(fields.get("message")) or _text(fields.get("detail")),
-        requested=_number(fields.get("n_prompt_tokens")),
-        window=_number(fields.get("n_ctx")),
+        requested=tokens_or_none(fields.get("n_prompt_tokens")),
+        window=tokens_or_none(fields.get("n_ctx")),
     )
 
 
@@ -124,10 +124,6 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
 # ---------------------------------------------------------------------------- classifying
 
 _RATE = ("per minute", "please wait", "try again in", "before trying again")
@@ -157,6 +153,7 @@ def classify(fault: Fault, patterns: Sequence[str] = ()) -> Verdict:
     if kind in (Kind.OVERFLOW, Kind.OUTPUT_TOO_LARGE):
         said_requested, said_window = numbers(fault.message)
         requested, window = requested or said_requested, window or said_window
+        window = window if window and window >= SMALLEST else None
     wait = None
     if kind is Kind.RATE_LIMIT:
         wait = fault.retry_after if fault.retry_after is not None else wait_named(fault.message)

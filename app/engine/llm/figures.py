@@ -38,6 +38,8 @@ _WINDOW = tuple(
 )
 
 
+MOST = 1 << 40  # no server counts more tokens, whatever it says
+SMALLEST = 128  # tokens; a window that is named and smaller is the number of something else
 _WAIT = re.compile(r"(?:try again in|wait)\s+([\d.]+)\s*(ms|milliseconds?|s|sec\w*|m|min\w*)\b")
 
 
@@ -60,6 +62,13 @@ def numbers(message: str) -> tuple[int | None, int | None]:
     return requested, window
 
 
+def tokens_or_none(value: object) -> int | None:
+    """A count of tokens as a server gives it; 0, text and nonsense are none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 < value < MOST else None
+
+
 def _first(patterns: Sequence[re.Pattern[str]], text: str) -> int | None:
     for pattern in patterns:
         found = pattern.search(text)
@@ -69,7 +78,8 @@ def _first(patterns: Sequence[re.Pattern[str]], text: str) -> int | None:
 
 
 def _plain(digits: str) -> int:
-    return int(digits.replace(",", "") or 0)
+    plain = digits.replace(",", "")
+    return int(plain or 0) if len(plain) < 13 else 0
 
 
 def wait_named(message: str) -> float | None:

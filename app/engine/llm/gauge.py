@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from app.engine.errors import UserError
 from app.engine.llm.endpoint import Request
+from app.engine.llm.figures import MOST
 from app.engine.records import Window
 from app.engine.workspace.files import lock, read_text, write_atomic
 
@@ -60,7 +61,7 @@ class Gauge:
         data = _read(file, aside=not read_only)
         with self._guard:
             self._ratios |= _numbers(data.get("ratios"), LOW, HIGH)
-            self._windows |= {k: int(v) for k, v in _numbers(data.get("windows"), 1).items()}
+            self._windows |= {k: int(v) for k, v in _numbers(data.get("windows"), 1, MOST).items()}
             self._written = dict(self._ratios)
             self._file = None if read_only else (file, guard)
 
@@ -142,7 +143,7 @@ class Gauge:
                 with self._guard:
                     ratios = {name: round(ratio, 4) for name, ratio in self._ratios.items()}
                     data["ratios"] = _numbers(data.get("ratios")) | ratios
-                    data["windows"] = _numbers(data.get("windows")) | self._windows
+                    data["windows"] = _numbers(data.get("windows"), 1, MOST) | self._windows
                 write_atomic(file, json.dumps({"version": 1} | data, indent=1).encode() + b"\n")
         except (UserError, OSError) as error:
             log.warning("what was learned of a model could not be kept: %s", error)
@@ -156,7 +157,7 @@ def _read(file: Path, *, aside: bool) -> dict[str, Any]:
         value: Any = json.loads(found.text) if found and not found.blank else {}
         if isinstance(value, dict):
             return cast("dict[str, Any]", value)
-    except (ValueError, UserError, OSError) as error:
+    except (ValueError, RecursionError, UserError, OSError) as error:
         log.warning("windows.json is not understood and counts as empty: %s", error)
     if aside:
         with suppress(OSError):

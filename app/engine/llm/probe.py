@@ -21,6 +21,7 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
+from app.engine.llm.figures import tokens_or_none
 from app.engine.records import Window
 
 TIMEOUT = 2.0
@@ -249,9 +250,11 @@ def _plain_name(name: str) -> str:
 def _listed(one: Mapping[str, Any]) -> ModelFacts:
     meta = _dict(one.get("meta"))
     names = ("max_model_len", "context_length", "context_window", "max_context_length")
-    window = next((n for n in (_size(one.get(name)) for name in names) if n), None)
+    window = next((n for n in (tokens_or_none(one.get(name)) for name in names) if n), None)
     return ModelFacts(
-        str(one["id"]), _size(meta.get("n_ctx_train")), window or _size(meta.get("n_ctx"))
+        str(one["id"]),
+        tokens_or_none(meta.get("n_ctx_train")),
+        window or tokens_or_none(meta.get("n_ctx")),
     )
 
 
@@ -259,12 +262,12 @@ def _ollama(
     listed: Sequence[ModelFacts], model: str, ps: dict[str, Any], show: dict[str, Any]
 ) -> list[ModelFacts]:
     running = {
-        str(one.get("name") or one.get("model")): _size(one.get("context_length"))
+        str(one.get("name") or one.get("model")): tokens_or_none(one.get("context_length"))
         for one in _dicts(ps.get("models"))
     }
     trained = next(
         (
-            _size(value)
+            tokens_or_none(value)
             for name, value in _dict(show.get("model_info")).items()
             if name.endswith(".context_length")
         ),
@@ -286,12 +289,15 @@ def _lm_studio_1(body: dict[str, Any]) -> list[ModelFacts]:
     out: list[ModelFacts] = []
     for one in _dicts(body.get("models")):
         loaded = _dicts(one.get("loaded_instances"))
-        windows = [_size(_dict(i.get("config")).get("context_length")) for i in loaded]
+        windows = [tokens_or_none(_dict(i.get("config")).get("context_length")) for i in loaded]
         known = [n for n in windows if n]
         name = str(one.get("key") or one.get("id") or "")
         out.append(
             ModelFacts(
-                name, _size(one.get("max_context_length")), min(known, default=None), bool(loaded)
+                name,
+                tokens_or_none(one.get("max_context_length")),
+                min(known, default=None),
+                bool(loaded),
             )
         )
     return [one for one in out if one.id]
@@ -301,15 +307,17 @@ def _lm_studio_0(body: dict[str, Any]) -> list[ModelFacts]:
     out: list[ModelFacts] = []
     for one in _dicts(body.get("data")):
         loaded = one.get("state") == "loaded"
-        window = _size(one.get("loaded_context_length")) if loaded else None
+        window = tokens_or_none(one.get("loaded_context_length")) if loaded else None
         out.append(
-            ModelFacts(str(one.get("id")), _size(one.get("max_context_length")), window, loaded)
+            ModelFacts(
+                str(one.get("id")), tokens_or_none(one.get("max_context_length")), window, loaded
+            )
         )
     return out
 
 
 def _slot(props: dict[str, Any]) -> int | None:
-    return _size(_dict(props.get("default_generation_settings")).get("n_ctx"))
+    return tokens_or_none(_dict(props.get("default_generation_settings")).get("n_ctx"))
 
 
 def _llama(listed: Sequence[ModelFacts], model: str, slot: int | None) -> list[ModelFacts]:
@@ -320,13 +328,6 @@ def _llama(listed: Sequence[ModelFacts], model: str, slot: int | None) -> list[M
         ModelFacts(one.id, one.trained, slot or one.window, one.loaded) if one is mine else one
         for one in listed
     ]
-
-
-def _size(value: object) -> int | None:
-    """A window in tokens; 0, text and nonsense are none."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 < value < 1 << 40 else None
 
 
 def _dict(value: object) -> dict[str, Any]:

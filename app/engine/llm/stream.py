@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from app.engine.records import ToolCall
+from app.engine.workspace.files import well_formed
 
 
 @dataclass
@@ -145,6 +146,27 @@ def _closed(text: str) -> str:
     if in_string:
         text = (text[:-1] if escaped else text) + '"'
     return text.rstrip().rstrip(",") + "".join(reversed(stack))
+
+
+# ---------------------------------------------------------------------------- halves of characters
+
+
+class Halves:
+    """Joins a character whose two halves came in two fragments; a lone half becomes U+FFFD."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def whole(self, fragment: str) -> str:
+        """What is whole of the text so far and was not given yet."""
+        text = self._half + fragment
+        self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return well_formed(text[: len(text) - len(self._half)])
+
+    def end(self) -> str:
+        """What is left once the stream is over."""
+        half, self._half = self._half, ""
+        return well_formed(half)
 
 
 # ---------------------------------------------------------------------------- reasoning in tags

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import Struct, field
 
 MILLISECONDS_FROM = 1e11  # an epoch number above this (year 5138 in seconds) counts milliseconds
+Seq = Annotated[int, msgspec.Meta(ge=0, le=2**53)]  # whatever else a line claims is no number of it
 
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Entry(
     parent_id: str | None = None
     timestamp: str | int | float | None = None
     v: int = 1
-    seq: int = 0
+    seq: Seq = 0
     extra: Extra = MappingProxyType[str, Any]({})
 
     kind: ClassVar[str] = ""

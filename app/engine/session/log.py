@@ -70,7 +70,10 @@ class Log(Protocol):
         ...
 
     def append(self, entries: Sequence[Entry]) -> list[Line]:
-        """Number and write entries durably, all or none; what is returned is what reading gives."""
+        """Number and write entries durably, all or none; what is returned is what reading gives.
+
+        Raises `ValueError` for an entry that could not be read back; nothing is written then.
+        """
         ...
 
     def sync(self) -> None:
@@ -104,9 +107,9 @@ class MemoryLog:
 
     def append(self, entries: Sequence[Entry]) -> list[Line]:
         first = len(self._lines)
-        for n, entry in enumerate(entries, first + 1):
-            self._lines.append(encode(msgspec.structs.replace(entry, seq=n)))
-        return list(self.read(first))
+        made = _written(entries, first)
+        self._lines += [line for line, _ in made]
+        return [Line(n, n + 1, entry) for n, (_, entry) in enumerate(made, first)]
 
     def sync(self) -> None:
         return
@@ -189,17 +192,14 @@ class SessionLog:
     def append(self, entries: Sequence[Entry]) -> list[Line]:
         """See `Log.append`. Raises `StorageError` (the file is then as before), `WorkspaceBusy`."""
         mended = [m for m in self.prepare() if m.id not in {entry.id for entry in entries}]
-        lines = [
-            encode(msgspec.structs.replace(entry, seq=self._seq + n))
-            for n, entry in enumerate([*mended, *entries], 1)
-        ]
-        offset = self._file.append(b"".join(lines), sync=self.fsync == "always")
+        written = _written([*mended, *entries], self._seq)
+        data = b"".join(line for line, _ in written)
+        offset = self._file.append(data, sync=self.fsync == "always")
         made: list[Line] = []
-        for n, line in enumerate(lines, 1):
-            entry = numbered(decode(line), self._seq + n)
+        for line, entry in written:
             made.append(Line(offset, offset + len(line), entry))
             offset += len(line)
-        self._seq += len(lines)
+        self._seq += len(written)
         self._end = offset
         self._mended.clear()
         return made
@@ -287,6 +287,18 @@ def _stretch(offset: int, lines: list[bytes], after: int) -> Stretch:
         after = max(after + 1, entry.seq)
         kept.append((at, entry))
     return Stretch([at for at, _ in kept], [entry for _, entry in kept], end)
+
+
+def _written(entries: Sequence[Entry], after: int) -> list[tuple[bytes, Entry]]:
+    """The line of each entry, and the entry as it will be read back. Raises `ValueError`."""
+    made: list[tuple[bytes, Entry]] = []
+    for seq, entry in enumerate(entries, after + 1):
+        line = encode(msgspec.structs.replace(entry, seq=seq))
+        back = numbered(decode(line), seq)
+        if not isinstance(back, Entry):
+            raise ValueError(back.reason)
+        made.append((line, back))
+    return made
 
 
 def stretch_of(lines: Sequence[Line]) -> Stretch:

@@ -6,16 +6,20 @@ appended to, so that a turn costs the same in a long session as in a short one.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 
+from app.engine.errors import StorageError
 from app.engine.records import Message
 from app.engine.session.codec import encode
 from app.engine.session.fold import Fold
 from app.engine.session.messages import derive
 from app.engine.workspace.files import append_durable, write_atomic
+
+log = logging.getLogger(__name__)
 
 Stamp = Callable[[str], str | int | float | None]
 
@@ -30,7 +34,16 @@ class ViewFile:
         self._tail: str | None = None
 
     def write(self, fold: Fold, stamp: Stamp) -> None:
-        """Bring the file up to the fold. Raises `StorageError`. Blocks."""
+        """Bring the file up to the fold; one that cannot be written is made anew the next time, for
+        nothing is lost with it. Blocks."""
+        try:
+            self._bring_up(fold, stamp)
+            self._written = len(fold)
+        except StorageError as error:
+            self._written = -1
+            log.warning("the view of a session is not up to date: %s", error)
+
+    def _bring_up(self, fold: Fold, stamp: Stamp) -> None:
         changed = fold.take_changes()
         if self._written < 0 or changed < self._written or not self.path.exists():
             self._lines, self._tail = 0, None
@@ -38,7 +51,6 @@ class ViewFile:
         elif changed < len(fold):
             fresh = fold.messages(self._written)
             append_durable(self.path, self._encoded(fresh, stamp), sync=False)
-        self._written = len(fold)
 
     def _encoded(self, messages: Iterable[Message], stamp: Stamp) -> bytes:
         lines: list[bytes] = []

@@ -15,7 +15,7 @@ from app.engine.agent.tools import ToolFailed, tool
 from app.engine.config import CompactionConfig, EngineConfig, ToolResultEvictionConfig
 from app.engine.errors import Interrupted
 from app.engine.llm.endpoint import Delta, Request
-from app.engine.records import Message
+from app.engine.records import Message, ToolCall
 from tests.helpers.fake_server import Reply, Seen, call, say, use
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
@@ -213,7 +213,39 @@ def nothing(_messages: Sequence[Message]) -> Any:
     return None
 
 
-@pytest.mark.parametrize("broken", [raising, texts, nothing])
+def refusing(_messages: Sequence[Message]) -> Sequence[Message]:
+    raise KeyError
+
+
+async def one_by_one(messages: Sequence[Message]) -> Any:
+    for message in messages:
+        yield message
+
+
+def late(messages: Sequence[Message]) -> Any:
+    yield messages[0]
+    raise RuntimeError("too late")
+
+
+def filled(name: str, value: Any) -> RequestFilter:
+    """A filter that puts a value of another type into a field."""
+
+    def filling(messages: Sequence[Message]) -> Sequence[Message]:
+        return [replace(m, **{name: value}) for m in messages]
+
+    return filling
+
+
+ODD = [
+    ("role", "banana"), ("role", 5), ("content", None), ("content", [{"type": "text"}]),
+    ("id", None), ("images", None), ("calls", None), ("calls", (ToolCall("c", "x", {}),)),  # pyright: ignore[reportArgumentType]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [raising, texts, nothing, refusing, one_by_one, late, *(filled(*one) for one in ODD)],
+)
 def test_what_a_broken_filter_should_have_taken_out_is_not_sent(
     tmp_path: Path, broken: RequestFilter
 ) -> None:
@@ -223,10 +255,28 @@ def test_what_a_broken_filter_should_have_taken_out_is_not_sent(
         ) as desk:
             result = await desk.send("My key is 1234")
             assert result.state == "failed"
+            assert f"{broken.__name__} failed: " in result.error or "else than" in result.error
             assert broken.__name__ in result.error
+            assert not result.error.endswith(": ")
             assert "kept" in result.remedy
             assert desk.server.requests == []
             assert "My key is 1234" in desk.log()
+
+    run(main())
+
+
+def test_a_generator_is_a_filters_answer_and_half_an_emoji_of_it_is_replaced(
+    tmp_path: Path,
+) -> None:
+    async def main() -> None:
+        def halved(messages: Sequence[Message]) -> Any:
+            return (replace(m, content="half \ud83d") for m in messages)
+
+        async with engine_on(
+            tmp_path, say("Yes."), config=CONFIG, request_filters=[halved]
+        ) as desk:
+            assert (await desk.send("Hello")).reply == "Yes."
+            assert desk.sent()[-1]["content"] == "half \ufffd"
 
     run(main())
 

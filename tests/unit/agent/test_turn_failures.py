@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -414,6 +415,28 @@ def test_a_question_larger_than_the_window_is_said_to_be_one_and_is_in_nobodys_w
         async with engine_on(tmp_path, model, config=quiet(), window=8_000) as desk:
             desk.session = session
             assert (await desk.send("And after a restart?")).reply == "Hello."
+
+    run(main())
+
+
+def test_a_question_that_is_too_long_on_a_disk_that_is_full_is_a_sentence_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def full(fd: int, data: bytes) -> int:
+        if b'"type":"mark"' in bytes(data):
+            raise OSError(28, "No space left on device")
+        return write(fd, data)
+
+    async def main() -> None:
+        async with engine_on(tmp_path, say("Hello."), config=quiet(), window=8_000) as desk:
+            await desk.send("Hi")
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "write", full)
+                done = await desk.send(TOO_LONG)
+            assert (done.state, done.failure) == ("failed", "question")
+            assert (await desk.send("Shorter")).reply == "Hello."
 
     run(main())
 

@@ -83,7 +83,9 @@ def test_nothing_is_written_for_a_ratio_that_stays(tmp_path: Path) -> None:
     assert not (tmp_path / "windows.json").exists()
 
 
-@pytest.mark.parametrize("data", [b"{", b"[1]", b"\xff\xfe\x00", b"nonsense"])
+@pytest.mark.parametrize(
+    "data", [b"{", b"[1]", b"\xff\xfe\x00", b"nonsense", b"[" * 200_000, b'{"a":' * 200_000]
+)
 def test_a_damaged_file_is_put_aside(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "windows.json").write_bytes(data)
     one = gauge(tmp_path)
@@ -96,11 +98,12 @@ def test_a_damaged_file_is_put_aside(tmp_path: Path, data: bytes) -> None:
 def test_values_nobody_could_have_learned_are_ignored_and_other_keys_stay(tmp_path: Path) -> None:
     file = tmp_path / "windows.json"
     odd = {"version": 1, "ratios": {"a by o200k": 99, "b by o200k": "1.2", "c by o200k": True},
-           "windows": {"host a": -3, "host b": None}, "later": {"x": 1}}  # fmt: skip
+           "windows": {"host a": -3, "host b": None, "host c": float("inf"), "host d": 10**400},
+           "later": {"x": 1}}  # fmt: skip
     file.write_text(json.dumps(odd), "utf-8")
     one = gauge(tmp_path)
     assert [one.ratio(name) for name in "abc"] == [1.0, 1.0, 1.0]
-    assert one.window("host a", Window(4_096)) == Window(4_096)
+    assert {one.window(f"host {n}", Window(4_096)) for n in "abcd"} == {Window(4_096)}
     one.learn("d", 1_000, 1_200)
     assert json.loads(file.read_text("utf-8"))["later"] == {"x": 1}
 
