@@ -275,6 +275,26 @@ def test_a_session_that_went_while_its_hit_was_on_screen_says_so(qtbot, runs, tm
     runs(main())
 
 
+def test_a_change_nobody_told_of_is_marked_beside_the_answer(qtbot, runs, tmp_path) -> None:
+    async def main() -> None:
+        folder = tmp_path / "ws"
+        day(folder, "2026-05-01", "the crate is blue")
+        async with room(qtbot, folder) as here:  # nothing watches this folder
+            foot = here.search.parts.foot
+            await until(lambda: not here.search.tasks.running("refresh"))
+            day(folder, "2026-05-02", "the crate is red")
+            hits = await here.find("crate")
+            assert [hit.path for hit in hits] == ["memory/2026-05-01.md"]
+            await until(foot.state.text)
+            assert foot.state.text() == "1 file is newer than the index."
+            await here.engine.engine.do.reindex()
+            await here.engine.engine.drain()
+            await until(lambda: not foot.state.text())
+            await until(lambda: len(here.search.results.answer.hits) == 2)
+
+    runs(main())
+
+
 def test_an_archived_log_says_so_and_opens(qtbot, runs, tmp_path) -> None:
     async def main() -> None:
         folder = tmp_path / "ws"

@@ -110,8 +110,10 @@ class Searching:
         self._parts.list.set_dimmed(on)
 
     async def _remember_later(self, text: str) -> None:
+        """Who stays with an answer wants it again, and to know whether it is the latest."""
         await asyncio.sleep(SETTLED)
         self._pane.remembered.used(text)
+        await self._look_at_index()
 
     # ------------------------------------------------------------------ what is shown
 
@@ -151,12 +153,18 @@ class Searching:
 
     async def look_again(self) -> None:
         """The pane came to the front: the state of the index, and hits if the files changed."""
-        self._parts.foot.show_index(await self._pane.desk.engine.ask.index())
+        await self._look_at_index()
         if self._stale:
             self.again()
 
+    async def _look_at_index(self) -> None:
+        """Mark an index that is behind the disk, also when nobody told of the change."""
+        self._parts.foot.show_index(await self._pane.desk.engine.ask.index())
+
     async def _again_soon(self) -> None:
         await asyncio.sleep(SOON)
-        self._parts.foot.show_index(await self._pane.desk.engine.ask.index())
-        if not self._pane.tasks.running("search"):
+        await self._look_at_index()
+        if self._pane.tasks.running("search"):  # it may have begun before the change
+            self._pane.tasks.latest("again", self._again_soon())
+        else:
             self.again()
