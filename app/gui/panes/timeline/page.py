@@ -118,7 +118,7 @@ class SessionPage(QWidget):
             await self._land(at, keep=False)
         else:
             await self.rebuild(stay="end", keep=False)
-        self.finder.now()
+            self.finder.now()
         return not entry_id or at >= 0
 
     async def look_again(self) -> None:
@@ -148,6 +148,7 @@ class SessionPage(QWidget):
         self.sheet.model_view = self.mode == "model"
         self.sheet.set_rows(made.blocks, stay=stay, guesses=made.guesses)
         self.sheet.goes_on = (not reading.whole, not reading.ended)
+        self.finder.now(move=False)  # hits are places among the items, and these are others
         if self.axis.range is not None:
             self._on_range()
 
@@ -161,7 +162,6 @@ class SessionPage(QWidget):
             return False
         if came:
             await self.rebuild()
-            self.finder.now(move=False)
         return came
 
     async def go_to_end(self, by: int) -> None:
@@ -173,7 +173,6 @@ class SessionPage(QWidget):
         if reading is self.reading:
             await self.rebuild(stay="start" if by < 0 else "end")
             self.sheet.set_current(0 if by < 0 else len(self.sheet.rows) - 1)
-            self.finder.now(move=False)
 
     async def show_entry(self, entry_id: str) -> bool:
         """Scroll to an entry and mark it; False when the session does not have it."""
