@@ -78,7 +78,7 @@ def _from_near(text: str, spans: Spans, first: int) -> tuple[str, Spans]:
     near = text[max(start - 8, 0) : first]
     cuts = [c for c in clusters(near) if c >= min(8, start)]
     at = max(start - 8, 0) + (cuts[0] if cuts else 0)
-    space = text.find(" ", at, first)
+    space = text.find(" ", at, at + 12)  # a far one would cost the words before the mark
     at = space + 1 if space >= 0 else at
     by = 1 - at
     return "…" + text[at:], [(a + by, b + by) for a, b in spans if a >= at]

@@ -7,7 +7,16 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -165,6 +174,8 @@ class PageView(QTreeView):
         self.gutter = 34
         self.current: tuple[int, int] | None = None
         self._held: tuple[int, int] | None = None  # (row in the middle, scroll value)
+        self._settling = QTimer(self, singleShot=True, interval=0)
+        self._settling.timeout.connect(self._settle)
         self.model_ = PageModel(self)
         self.setModel(self.model_)
         self.setItemDelegate(PageDelegate(self))
@@ -206,6 +217,15 @@ class PageView(QTreeView):
         index = self.model_.index(row)
         self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
         self._held = (row, self.verticalScrollBar().value())
+        self._settling.start()
+
+    def _settle(self) -> None:
+        """Once more when everything posted meanwhile has been laid out."""
+        if self._held is not None and self._held[1] == self.verticalScrollBar().value():
+            self.doItemsLayout()
+            index = self.model_.index(self._held[0])
+            self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+            self._held = (self._held[0], self.verticalScrollBar().value())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()
