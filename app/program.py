@@ -70,6 +70,9 @@ def open_window(arguments: list[str]) -> int:
     if len(given) != len(arguments):
         sys.stderr.write(f"There is no option {arguments[0]}. Try palimpsest --help.\n")
         return 2
+    if len(given) > 1:
+        sys.stderr.write(f"There is no command {given[0]}. Try palimpsest --help.\n")
+        return 2
     named = given[0] if given else os.environ.get("PALIMPSEST_WORKSPACE")
     folder = Path(named).expanduser().resolve() if named else demo_folder()
     if named and not folder.is_dir():

@@ -111,6 +111,23 @@ def parser_for(command: Command) -> argparse.ArgumentParser:
     return parser
 
 
+def parsed(command: Command, arguments: list[str]) -> argparse.Namespace:
+    """The arguments as a command takes them. Raises `SystemExit`, as argparse does.
+
+    Where the environment names the workspace, a first argument that is no folder is the next
+    argument of the command, if it has one (`diff 1 2`, `export SESSION`).
+    """
+    parser = parser_for(command)
+    options, rest = parser.parse_known_args(arguments)
+    known = os.environ.get("PALIMPSEST_WORKSPACE")
+    if known and not rest and command.workspace and not options.workspace.is_dir():
+        other, more = parser.parse_known_args([known, *arguments])
+        options = options if more else other
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return options
+
+
 def overview() -> str:
     lines = ["palimpsest [WORKSPACE]            opens the window", "palimpsest COMMAND --help", ""]
     lines += [f"  {name:<12}{find(name).help}" for name in COMMANDS]
@@ -143,7 +160,7 @@ def _run(arguments: list[str]) -> int:
         return DONE
     command = find(arguments[0])
     try:
-        options = parser_for(command).parse_args(arguments[1:])
+        options = parsed(command, arguments[1:])
     except SystemExit as stop:
         return USAGE if stop.code else DONE
     done = command.work(options, Printer(getattr(options, "json", False)))
@@ -185,7 +202,15 @@ def exit_code(error: UserError) -> int:
         return MODEL_FAILED
     if isinstance(error, NoWorkspace):
         return NO_WORKSPACE
+    if isinstance(error, WrongUsage):
+        return USAGE
     return DID_NOT_HAPPEN
+
+
+class WrongUsage(UserError):
+    """The arguments do not say what to do."""
+
+    remedy = "Try the command with --help."
 
 
 class NoWorkspace(UserError):

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, USAGE, Command, Printer
+from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, USAGE, Command, Printer, WrongUsage
 from app.cli.opened import opened, wait_for_job
-from app.engine.errors import ConfigError
+from app.engine.errors import UserError
 from app.engine.records import Applied, Change, Decision, Proposal
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
+
+
+SEE = "See them with: palimpsest review WORKSPACE PROPOSAL"
 
 
 def change_row(change: Change) -> dict[str, Any]:
@@ -77,7 +80,10 @@ async def consolidate(options: argparse.Namespace, out: Printer) -> int:
             (out.text if fine else out.remark)(f"{said} {job.remedy}".strip())
             out.data({"proposal": None, "state": job.state, "reason": said,
                       "checks": [], "changes": [], "applied": None})  # fmt: skip
-            return DONE if fine else MODEL_FAILED
+            if fine:
+                return DONE
+            unread = (await engine.ask.memory()).state == "unreadable"
+            return DID_NOT_HAPPEN if unread else MODEL_FAILED
         proposal = await engine.ask.proposal(job.target)
         applied = await _applied(engine, proposal, options.apply)
         if applied is not None:
@@ -157,7 +163,7 @@ def moment(when: datetime) -> str:
 
 
 def numbers(text: str | None, all_of: Iterable[int]) -> set[int]:
-    """`all`, or a list such as 1,3. Raises `ConfigError` for a number that is no change."""
+    """`all`, or a list such as 1,3. Raises `WrongUsage`, or `UserError` for what is no change."""
     if text is None:
         return set()
     known = set(all_of)
@@ -166,9 +172,9 @@ def numbers(text: str | None, all_of: Iterable[int]) -> set[int]:
     try:
         wanted = {int(part) for part in text.split(",")}
     except ValueError as error:
-        raise ConfigError(f"{text!r} is no list of numbers such as 1,3.") from error
+        raise WrongUsage(f"{text!r} is no list of numbers such as 1,3.") from error
     if missing := wanted - known:
-        raise ConfigError(f"There is no change {min(missing)}; there are {len(known)}.")
+        raise UserError(f"There is no change {min(missing)}; there are {len(known)}.", SEE)
     return wanted
 
 
@@ -178,8 +184,10 @@ def decisions_of(options: argparse.Namespace, proposal: Proposal) -> list[Decisi
     edits: dict[int, str] = {}
     for pair in options.edit or []:
         number, found, text = pair.partition("=")
-        if not found or not number.isdigit() or int(number) not in known:
-            raise ConfigError(f"{pair!r} is not of the form N=TEXT.")
+        if not found or not number.isdigit():
+            raise WrongUsage(f"{pair!r} is not of the form N=TEXT.")
+        if int(number) not in known:
+            raise UserError(f"There is no change {number}; there are {len(known)}.", SEE)
         edits[int(number)] = text
     rejected = numbers(options.reject, known)
     accepted = numbers(options.accept, known) | set(edits)
@@ -188,7 +196,7 @@ def decisions_of(options: argparse.Namespace, proposal: Proposal) -> list[Decisi
     if options.reject == "all" and options.accept not in (None, "all"):
         rejected -= accepted
     if both := accepted & rejected:
-        raise ConfigError(f"Change {min(both)} is both accepted and rejected.")
+        raise WrongUsage(f"Change {min(both)} is both accepted and rejected.")
     kept = [Decision(n, "accept", edits.get(n)) for n in sorted(accepted)]
     return kept + [Decision(n, "reject") for n in sorted(rejected)]
 
@@ -206,7 +214,9 @@ async def review(options: argparse.Namespace, out: Printer) -> int:
             out.data(proposal_row(proposal))
             return DONE
         applied = await engine.do.apply(options.proposal, decisions)
-        out.text(f"Written as version {applied.version}; {applied.left_waiting} left undecided.")
+        written = applied.state != "rejected"
+        said = f"Written as version {applied.version}" if written else "Nothing more was written"
+        out.text(f"{said}; {applied.left_waiting} left undecided.")
         out.data({"version": applied.version, "rest": applied.left_waiting, "state": applied.state})
         return DONE
 
@@ -236,7 +246,8 @@ def _consolidate(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-CHANGE = "{n, kind, before, after, old, conflict, group, sources}"
+SOURCES = "sources[{path, line, text, session_id, entry_id, section}]"
+CHANGE = f"{{n, kind, before, after, old, conflict, group, {SOURCES}}}"
 PROPOSAL = (
     f"{{proposal, state, checks[{{name, ok, detail}}], changes[{CHANGE}], applied, again_of}}"
 )

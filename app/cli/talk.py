@@ -48,7 +48,8 @@ async def chat(options: argparse.Namespace, out: Printer) -> int:
         end = engine.events.subscribe(show)
         result = await engine.do.send(session_id, options.message)
         end()
-        out.text()
+        if result.reply:
+            out.text()
         if not options.no_wait:
             await engine.drain()
         jobs = [job for job in await engine.ask.jobs() if job.session_id == session_id]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from app.cli.command import DID_NOT_HAPPEN, DONE, Command, Printer
-from app.cli.curate import CHANGE, change_row, moment, show_changes
+from app.cli.curate import CHANGE, SOURCES, change_row, moment, show_changes
 from app.cli.opened import opened
 from app.engine.records import Loss, Provenance, Version
 
@@ -57,7 +57,10 @@ async def diff(options: argparse.Namespace, out: Printer) -> int:
         changes = await engine.ask.compare(options.a, options.b)
         show_changes(changes, out)
         if not changes:
-            out.text("No difference.")
+            newest = [] if options.b else await engine.ask.versions(1)
+            out.text(
+                "No difference." + "".join(f" The file is version {v.number}." for v in newest)
+            )
         out.data([change_row(change) for change in changes])
         return DONE
 
@@ -149,7 +152,6 @@ ROWS = [
         "Where a line of MEMORY.md came from.",
         why,
         lambda p: p.add_argument("line", type=int, metavar="LINE", help="its number in the file"),
-        gives="{line, text, since, run, model, sources[{path, line, text, session_id, entry_id}], "
-        "broken}",
+        gives=f"{{line, text, since, run, model, {SOURCES}, broken}}",
     ),
 ]

@@ -249,7 +249,7 @@ class Questions:
             latest = rooms.history.latest()
             first = old if old is not None else (latest.number if latest else 0)
             before = rooms.history.text(first) if first else ""
-            after = rooms.writer.read().text if new is None else rooms.history.text(new)
+            after = rooms.writer.readable().text if new is None else rooms.history.text(new)
             return list(changes(before, after))
 
         return await asyncio.to_thread(work)

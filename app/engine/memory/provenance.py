@@ -232,7 +232,7 @@ def explain(writer: MemoryWriter, states: SectionStates, line: int) -> Provenanc
     """Why line `line` of MEMORY.md as it is now is there. Blocks: call it in a thread."""
     history = writer.history
     stored = from_record(history.provenance())
-    return why(writer.read().text, line, stored, states.known(), history.since)
+    return why(writer.readable().text, line, stored, states.known(), history.since)
 
 
 def _source(origin: Origin, found: WaitingSection) -> Source:

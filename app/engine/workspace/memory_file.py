@@ -86,6 +86,13 @@ class MemoryWriter:
         state: FileState = "empty" if file.blank else "present"
         return MemoryFile(state, file.text, file.sha256, file.newline, file.bom)
 
+    def readable(self) -> MemoryFile:
+        """As `read`, for whoever cannot go on without it. Raises `Unreadable`."""
+        now = self.read()
+        if now.state == "unreadable":
+            raise Unreadable(now.problem)
+        return now
+
     def other_spellings(self) -> list[Spelling]:
         """Names such as `memory.md` or `Memory/` beside ours: reported, never merged (B25)."""
         ours = {"memory.md": self._layout.memory_md, "memory": self._layout.memory_dir}
@@ -124,7 +131,7 @@ class MemoryWriter:
         `Unreadable`, `PathRefused`, `StorageError`; the file is then unchanged.
         """
         with lock(self._layout.lock_file("memory")):
-            now = self._readable()
+            now = self.readable()
             if base_sha256 is not None and base_sha256 != now.sha256:
                 raise BaseChanged("MEMORY.md was changed while this was being prepared.")
             external = self._notice(now, when)
@@ -154,7 +161,7 @@ class MemoryWriter:
         """
         bullets = bullets_of(_clean(content, "saved"))
         with lock(self._layout.lock_file("memory")):
-            now = self._readable()
+            now = self.readable()
             self._notice(now, when)
             text = with_saved(now.text, bullets)
             self._replace(text)
@@ -166,7 +173,7 @@ class MemoryWriter:
     def undo(self, *, when: datetime) -> Version:
         """Take the newest version back by a new one. Raises `VersionNotFound` without two."""
         with lock(self._layout.lock_file("memory")):
-            now = self._readable()
+            now = self.readable()
             self._notice(now, when)
             latest = self.history.latest()
             text = self.history.text(latest.number - 1 if latest else 0)
@@ -235,12 +242,6 @@ class MemoryWriter:
         return pinned_lines(text, self.pins())
 
     # ------------------------------------------------------------------ within the lock
-
-    def _readable(self) -> MemoryFile:
-        now = self.read()
-        if now.state == "unreadable":
-            raise Unreadable(now.problem)
-        return now
 
     def _notice(
         self, now: MemoryFile, when: datetime, cause: str = "external", run: str = ""

@@ -70,7 +70,7 @@ def test_a_loss_is_listed_compared_and_brought_back(folder: Path) -> None:
     shown = cli(folder, "history", "--losses").stdout
     assert "version 1, line 4: - Bo lives in Porto\n      gone since" in shown
     assert told(cli(folder, "restore", "1", "--line", "4", "--json")) == {"version": 3}
-    assert (folder / "MEMORY.md").read_text(encoding="utf-8") == BASE.strip()
+    assert (folder / "MEMORY.md").read_text(encoding="utf-8") == BASE
     assert "Nothing was lost." in cli(folder, "history", "--losses").stdout
     again = cli(folder, "restore", "1", "--line", "4")
     assert again.returncode == 1

@@ -81,4 +81,4 @@ def test_a_line_that_changed_meanwhile_is_shown_against_the_old_one(tmp_path: Pa
     assert "      = - tea is green\n      - - tea is black\n      + - tea is green and hot" in shown
     done = cli(folder, run, "--reject", "2", "--accept", "1", "--json")
     assert done.returncode == 0, done.stderr
-    assert file.read_text(encoding="utf-8") == f"# Memory\n\n{BOTH}\n- tea is black"
+    assert file.read_text(encoding="utf-8") == f"# Memory\n\n{BOTH}\n- tea is black\n"
