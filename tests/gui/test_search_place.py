@@ -512,6 +512,13 @@ def test_marks_stand_right_behind_emoji_and_in_the_middle_of_long_lines():
     assert laid.lines[-1].textStart() + laid.lines[-1].textLength() > end
 
 
+def test_words_before_a_mark_stay_where_the_only_space_is_right_before_it():
+    laid = lay_out("周报写完发给所有人" * 9 + " needle", [(82, 88)], 300, font("body"), 2)
+    start, end = laid.spans[0]
+    assert laid.layout.text()[start:end] == "needle"
+    assert start >= 20
+
+
 def test_foreign_text_cannot_reorder_and_its_marks_stay():
     nasty = hit(text="- \u202euploads\n<b>x</b>", start=3)
     words = shown(nasty, {}, NOW)
