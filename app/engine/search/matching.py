@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from app.engine.records import Span
+from app.engine.search.likely import all_beginnings, likely_tokens
 from app.engine.search.literal import Stopped
 from app.engine.search.query import Parsed, Term
 from app.engine.search.stems import stem
-from app.engine.search.terms import Token, fold, fold_with_map, tokens
+from app.engine.search.terms import Token, fold, fold_with_map
 
 WIDTH = 240
 """Characters of a hit's text, unless told otherwise."""
 MOST_SPANS = 64
-LONG, LOOK_UP = 10_000, 500
-"""Characters from which a text is long, and tokens after which one looks whether to stop."""
+LOOK_UP = 500
+"""Tokens after which one looks whether to stop."""
 
 Halt = Callable[[], bool]
 Stretch = tuple[int, int]
@@ -33,7 +35,7 @@ def words_match(
 
     Raises `Stopped` soon after `halt()` is true, also within a long text.
     """
-    found = _tokens(text, halt)
+    found = _tokens(text, _letters(parsed), halt)
     folded = _Folded(text)
     for term in parsed.without:
         if term_places(term, found, folded):
@@ -58,7 +60,7 @@ def natural_match(
 
     Raises `Stopped` as `words_match` does.
     """
-    found = _tokens(text, halt)
+    found = _tokens(text, _natural_letters((*wanted, *without)), halt)
     folded = _Folded(text)
     if any(term_places(term, found, folded) for term in without):
         return None
@@ -74,14 +76,26 @@ def natural_match(
     return (places, count) if places else None
 
 
-def _tokens(text: str, halt: Halt | None) -> list[Token]:
-    """All tokens of `text`; of a long one they are many, and somebody may have stopped waiting."""
-    if halt is None or len(text) < LONG:
-        return list(tokens(text))
+@lru_cache(maxsize=16)
+def _letters(parsed: Parsed) -> frozenset[str]:
+    """What must stand in a text where any of the terms does."""
+    return frozenset(word for term in (*parsed.terms, *parsed.without) for word in term.main)
+
+
+@lru_cache(maxsize=16)
+def _natural_letters(terms: tuple[Term, ...]) -> frozenset[str]:
+    """The same for terms in any of their forms."""
+    words = (word for term in terms for word in term.main)
+    return frozenset(words) | all_beginnings(stem for term in terms for stem in term.stems)
+
+
+def _tokens(text: str, letters: frozenset[str], halt: Halt | None) -> list[Token]:
+    """The tokens that matter; of a long text they are many, and somebody may have stopped
+    waiting."""
     found: list[Token] = []
-    for token in tokens(text):
+    for token in likely_tokens(text, letters):
         found.append(token)
-        if len(found) % LOOK_UP == 0 and halt():
+        if len(found) % LOOK_UP == 0 and halt is not None and halt():
             raise Stopped
     return found
 

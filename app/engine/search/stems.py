@@ -58,6 +58,11 @@ def stem(word: str) -> str:
     return _end(_cut(word))
 
 
+def irregular(wanted: str) -> tuple[str, ...]:
+    """The words of the list whose stem is `wanted`, though no rule leads there."""
+    return tuple(form for form in _IRREGULAR if stem(form) == wanted)
+
+
 def _shape(root: str) -> str:
     """`root` with every letter as v or c (y after a consonant is a vowel)."""
     shape = ""

@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from sys import maxsize
 
 from msgspec import Struct
 
@@ -185,10 +186,13 @@ def _clean(folded: str) -> str:
     return _JUNK.sub("", folded)[:LONGEST]
 
 
-def tokens(text: str) -> Iterator[Token]:
-    """The tokens of `text` in order. Base64-like stretches yield nothing."""
+def tokens(text: str, start: int = 0, end: int = maxsize) -> Iterator[Token]:
+    """The tokens of `text` (of its part from `start` to `end`) in order.
+
+    Base64-like stretches yield nothing.
+    """
     pattern = _ASCII_TOKEN if text.isascii() else _token_pattern()
-    for match in pattern.finditer(text):
+    for match in pattern.finditer(text, start, end):
         kind = match.lastgroup
         if kind == "word":
             terms, stemmed = _word(match.group())

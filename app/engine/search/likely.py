@@ -1,0 +1,98 @@
+"""Which parts of a text can hold what is looked for.
+
+Idea: to make tokens of all of a text, only to find one word in it, costs far more than to look for
+the word's letters first. A text is cut where no token can reach across (a gap, a comma); the parts
+that hold none of the letters asked for are passed over. A part with letters that folding may
+change, or with an apostrophe, is always taken.
+
+Invariant: the tokens of the parts are those that the whole text has there, and a token that is
+left out can be none that is looked for. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from app.engine.search.stems import irregular
+from app.engine.search.terms import Token, tokens
+
+Stretch = tuple[int, int]
+
+_APART = (
+    r"\s!\"#$%&()*,.:;<>?@\[\\\]^`{|}~"
+    "\u3001\u3002\u300a-\u300f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\u2014\u2026\u201c\u201d"
+)
+_CUT = re.compile(f"[{_APART}]")
+_PLAIN = "\x00-\x26\x28-\x7f\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3"
+_ODD = re.compile(f"[^{_PLAIN}{_APART}]+")
+_STEP = 64
+"""Characters that are looked at for a cut before a place, at first."""
+_BREAK = Token(0, 0, ("",))
+"""Stands where something was left out: nothing follows across it."""
+
+
+def likely_tokens(text: str, letters: frozenset[str]) -> Iterator[Token]:
+    """The tokens of the parts of `text` that hold any of `letters` (folded), or may do so.
+
+    Where tokens were left out between them, one without letters stands.
+    """
+    low = text.lower()
+    if len(low) != len(text):  # the places would not be the same
+        yield from tokens(text)
+        return
+    end = 0
+    for start, stop in _parts(text, low, letters):
+        if start > end and next(tokens(text, end, start), None) is not None:
+            yield _BREAK
+        yield from tokens(text, start, stop)
+        end = stop
+
+
+def _parts(text: str, low: str, letters: frozenset[str]) -> Iterator[Stretch]:
+    """The parts in order, apart from each other."""
+    found = sorted(part for one in letters for part in _around(text, low, one))
+    if not text.isascii() or "'" in text:
+        odd = (_part(text, match.start()) for match in _ODD.finditer(text))
+        found = sorted({*found, *odd})
+    end = -1
+    for part in found:
+        if part[0] >= end:
+            yield part
+            end = part[1]
+
+
+def _around(text: str, low: str, letters: str) -> Iterator[Stretch]:
+    """The parts with these letters in them."""
+    at = low.find(letters)
+    while at >= 0:
+        part = _part(text, at)
+        yield part
+        at = low.find(letters, part[1])
+
+
+def _part(text: str, at: int) -> Stretch:
+    """The part of the text around `at`."""
+    following = _CUT.search(text, at)
+    start, step = at, _STEP
+    while start > 0:
+        begin = max(0, start - step)
+        cuts = [match.end() for match in _CUT.finditer(text, begin, start)]
+        if cuts:
+            start = cuts[-1]
+            break
+        start, step = begin, step * 2
+    return start, following.start() if following else len(text)
+
+
+@lru_cache(maxsize=1_000)
+def beginnings(stem: str) -> frozenset[str]:
+    """Letters of which each word with that stem holds some: what no rule of stemming changes."""
+    kept = stem[:-2] if len(stem) > 3 else stem[:-1]
+    return frozenset({kept or stem, *irregular(stem)}) if stem.isascii() else frozenset({stem})
+
+
+def all_beginnings(stems: Iterable[str]) -> frozenset[str]:
+    """`beginnings` of each."""
+    return frozenset[str]().union(*map(beginnings, stems))
