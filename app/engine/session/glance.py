@@ -7,6 +7,7 @@ earlier glance gives what looking at the whole log gives.
 from __future__ import annotations
 
 import os
+import unicodedata
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -125,10 +126,10 @@ class _Tally:
 
 
 def short_title(text: str) -> str:
-    """The first line with something in it, its white space made single, at most 80 characters."""
+    """The first line with something to see, its white space made single, at most 80 characters."""
     for line in text.splitlines():
         words = " ".join(line.split())
-        if words:
+        if any(unicodedata.category(letter)[0] in "LNPS" for letter in words):
             kept, cut = cut_text(words, TITLE_LIMIT)
             return f"{cut_text(words, TITLE_LIMIT - 1)[0].rstrip()}…" if cut else kept
     return ""

@@ -147,7 +147,8 @@ def test_long_texts_are_cut_and_can_be_had_whole(tmp_path: Path) -> None:
     ("text", "kept"),
     [
         ("abc", "abc"), ("abcd", "abc"), ("abe\u0301", "ab"), ("ab👍🏽", "ab"),
-        ("a👩\u200d💻", "a"), ("ab🇩🇪", "ab"), ("ab❤\ufe0f", "ab"), ("ab\r\n", "ab"),
+        ("a👩\u200d💻", "a"), ("ab🇩🇪", "ab"), ("a🇩🇪🇩🇪", "a🇩🇪"), ("abक्ष", "ab"), ("abकि", "ab"),
+        ("ab\u1112\u1161\u11ab", "ab"), ("ab❤\ufe0f", "ab"), ("ab\r\n", "ab"),
     ],
 )  # fmt: skip
 def test_a_cut_parts_no_character(text: str, kept: str) -> None:
