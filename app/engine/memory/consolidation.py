@@ -220,7 +220,7 @@ class MemoryConsolidator:
         matcher = Matcher(made.done, self._entries)
         text, back = without_refused(
             task.file.text,
-            text,
+            with_ends_of(task.file.text, text),
             self._review.refused.all(),
             lambda fact: (origin.section for origin in matcher.origins(fact)),
         )
@@ -355,6 +355,19 @@ class MemoryConsolidator:
 # ---------------------------------------------------------------------------- pure
 
 _REBUILT = "MEMORY.md was missing or blank, so it is rebuilt from all daily logs."
+
+
+def with_ends_of(file: str, text: str) -> str:
+    """`text` within the blank lines that `file` begins and ends with; as it is for a blank file.
+
+    An answer is judged stripped (specification, section 10), but nobody asked for the file's own
+    final newline to go: it stays as newline style and BOM do, and so does its absence.
+    """
+    kept = file.strip()
+    if not kept:
+        return text
+    start = file.index(kept)
+    return file[:start] + text.strip() + file[start + len(kept) :]
 
 
 def _note(task: Task, made: Made, back: int) -> str:

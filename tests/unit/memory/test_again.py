@@ -66,7 +66,7 @@ async def test_another_model_makes_a_second_proposal_from_the_same(tmp_path: Pat
         await desk.engine.do.apply(again.id, accept_all(shown.changes))
         states = {one.id: one.state for one in await desk.engine.ask.proposals()}
         assert states == {again.id: "applied", first.id: "superseded"}
-        assert (await desk.engine.ask.memory()).text == OTHER
+        assert (await desk.engine.ask.memory()).text == f"{OTHER}\n"
 
 
 @to_the_end

@@ -38,7 +38,7 @@ def test_a_mixture_is_written_and_each_section_gets_its_fate(tmp_path: Path) -> 
     desk, run = proposed(tmp_path)
     desk.review.show(run)
     applied = desk.review.apply(run, [Decision(1, "accept"), Decision(2, "reject")], when=LATER)
-    assert desk.memory == BASE + ONE
+    assert desk.memory == f"{BASE}{ONE}\n"
     assert (applied.state, applied.added, applied.left_waiting) == ("partly_applied", 1, 0)
     assert desk.fates() == ["merged", "rejected"]
     assert desk.watermark == START
@@ -167,7 +167,7 @@ def test_a_hand_edit_elsewhere_merges_alone(tmp_path: Path) -> None:
     shown = desk.review.show(run)
     desk.layout.memory_md.write_text(BASE.replace("# Memory", "# Memory\n- by hand"))
     desk.review.apply(run, accept_all(shown.changes), when=LATER)
-    assert desk.memory == NEW.rstrip("\n").replace("# Memory", "# Memory\n- by hand")
+    assert desk.memory == NEW.replace("# Memory", "# Memory\n- by hand")
     causes = [v.cause for v in desk.writer.history.versions()]
     assert causes == ["consolidation", "start"]
 
@@ -190,7 +190,7 @@ def test_a_hand_edit_of_the_same_line_asks_again_and_keeps_the_other_decisions(
     assert shown.changes[0].before == ("- The office closes at 17:00",)
     assert shown.decisions == (Decision(2, "accept"), Decision(3, "accept"))
     desk.review.apply(run, [*shown.decisions, Decision(1, "reject")], when=LATER)
-    assert desk.memory == NEW.rstrip("\n").replace("18:00", "17:00")
+    assert desk.memory == NEW.replace("18:00", "17:00")
 
 
 def test_an_automatic_apply_never_decides_a_conflict(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_undo_is_a_new_version_and_the_claims_do_not_come_back_by_themselves(
     assert [v.cause for v in desk.writer.history.versions()] == ["undo", "consolidation", "start"]
     assert desk.fates() == ["rejected", "rejected"]
     restored = desk.review.restore(2, when=LATER)
-    assert desk.memory == NEW.rstrip("\n")
+    assert desk.memory == NEW
     assert restored.version == 4
 
 
@@ -256,5 +256,5 @@ def test_an_undo_can_be_undone(tmp_path: Path) -> None:
     desk.review.apply(run, [Decision(1, "accept"), Decision(2, "accept")], when=LATER)
     desk.review.undo(when=LATER)
     desk.review.undo(when=LATER)
-    assert desk.memory == NEW.rstrip("\n")
+    assert desk.memory == NEW
     assert desk.fates() == ["merged", "merged"]

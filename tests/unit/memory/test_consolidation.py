@@ -91,7 +91,7 @@ def test_a_blank_answer_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.case("CON-8")
 def test_policy_auto_writes_the_stripped_answer(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, f"\n{GOOD}\n\n", prepare=BASE)
+    desk = Desk(tmp_path, f"\n{GOOD}\n\n", prepare=BASE.rstrip())
     desk.flush(FACT)
     outcome = asyncio.run(desk.run())
     assert outcome.state == "applied"
@@ -102,6 +102,29 @@ def test_policy_auto_writes_the_stripped_answer(tmp_path: Path) -> None:
     version = desk.writer.history.latest()
     assert version is not None
     assert (version.cause, version.run, version.model) == ("consolidation", "r-1", "scripted")
+
+
+@pytest.mark.parametrize("data", [
+    b"# Memory\n\n- Bo is the designer\n",
+    b"# Memory\n\n- Bo is the designer",
+    b"# Memory\n\n- Bo is the designer\n\n \n",
+    b"\xef\xbb\xbf\r\n# Memory\r\n\r\n- Bo is the designer\r\n",
+])  # fmt: skip
+def test_the_files_own_first_and_last_newlines_stay(tmp_path: Path, data: bytes) -> None:
+    desk = Desk(tmp_path, prepare=BASE)
+    desk.layout.memory_md.write_bytes(data)
+    desk.open()
+    desk.model.replies = [lambda _request: f"# Memory\n\n- Bo is the designer\n{FACT}"]
+    desk.flush(FACT)
+    outcome = asyncio.run(desk.run())
+    assert outcome.state == "applied"
+    end = b"\r\n" if b"\r" in data else b"\n"
+    assert desk.layout.memory_md.read_bytes() == data.replace(
+        b"- Bo is the designer", b"- Bo is the designer" + end + FACT.encode()
+    )
+    stored = desk.store.load(outcome.run)
+    assert stored.candidate == desk.writer.read().text, "accepting everything gives the candidate"
+    assert stored.counts == (1, 0, 1), "the added line, and no change of blank lines"
 
 
 @pytest.mark.case("CON-9")
@@ -123,7 +146,7 @@ def test_a_section_appended_during_the_call_waits_for_the_next_run(tmp_path: Pat
     assert desk.fates() == ["merged", "waiting"]
     assert desk.watermark == START
     asyncio.run(desk.run(START + timedelta(hours=1)))
-    assert desk.memory == f"{GOOD}\n{later}"
+    assert desk.memory == f"{GOOD}\n{later}\n"
     assert desk.fates() == ["merged", "merged"]
 
 
@@ -436,7 +459,7 @@ def test_without_a_fit_model_the_extractive_curator_works(tmp_path: Path) -> Non
     )
     outcome = asyncio.run(desk.run())
     assert outcome.state == "applied"
-    assert desk.memory == GOOD
+    assert desk.memory == f"{GOOD}\n"
     assert desk.model.requests == []
 
 
