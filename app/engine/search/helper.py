@@ -41,7 +41,9 @@ def batches_apart(
                 yield batch
         finally:
             process.kill()
-            process.communicate()
+            if process.stdout is not None:
+                process.stdout.close()
+            process.wait()
     if done < len(paths):
         yield from batches(root, paths[done:], known, now_ns=now_ns, zone=zone)
 

@@ -398,10 +398,15 @@ async def _ahead(made: Generator[Batch]) -> AsyncGenerator[Batch, None]:
     """The batches of `made`, of which the next is made (in a thread) while one is used."""
     coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
     try:
-        while (batch := await coming) is not None:
+        # Shielded: a thread cannot be stopped, and until it is done `made` cannot be closed.
+        while (batch := await asyncio.shield(coming)) is not None:
             coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
             yield batch
     finally:
-        with suppress(Exception, asyncio.CancelledError):
-            await asyncio.shield(coming)  # a thread cannot be stopped
-        await asyncio.to_thread(made.close)
+        await asyncio.shield(_close_after(coming, made))
+
+
+async def _close_after(coming: asyncio.Future[Batch | None], made: Generator[Batch]) -> None:
+    with suppress(Exception):
+        await coming
+    await asyncio.to_thread(made.close)

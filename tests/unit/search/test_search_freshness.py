@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 from datetime import UTC
 from pathlib import Path
 
@@ -152,3 +153,42 @@ def test_what_a_process_of_its_own_prepares_is_the_same(
     assert apart == here
     assert len(apart) == 1_200
     assert [process.poll() is not None for process in begun] == [True]
+
+
+def test_a_pass_that_is_cancelled_leaves_no_process_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path)
+    begun: list[subprocess.Popen[bytes]] = []
+    begin, receive = helper.begin, helper.receive
+    receiving, go_on = threading.Event(), threading.Event()
+
+    def begin_noted(request: tuple[object, ...]) -> subprocess.Popen[bytes] | None:
+        process = begin(request)
+        assert process is not None
+        begun.append(process)
+        return process
+
+    def receive_late(process: subprocess.Popen[bytes]) -> object:
+        receiving.set()
+        go_on.wait(10)
+        return receive(process)
+
+    monkeypatch.setattr(helper, "begin", begin_noted)
+    monkeypatch.setattr(helper, "receive", receive_late)
+    monkeypatch.setattr(indexing, "WORTH", 0)
+
+    async def main() -> None:
+        index = MemoryIndex(tmp_path, tmp_path / "one.db")
+        await index.open()
+        work = asyncio.ensure_future(index.index_all_from_workspace())
+        await asyncio.to_thread(receiving.wait, 10)
+        work.cancel()
+        await asyncio.sleep(0.05)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        assert [process.returncode is not None for process in begun] == [True]
+        await index.close()
+
+    asyncio.run(main())
