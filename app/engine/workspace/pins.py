@@ -3,17 +3,15 @@
 A pin is a line of MEMORY.md, kept verbatim. A pinned heading pins its section: every line down to
 the next heading of the same or a higher level. No proposal may drop or change a pinned line, and
 none may add to, take from or reorder a pinned section; as a whole it may stand elsewhere. A pin
-whose line the file no longer holds (a person took it out) holds nothing. A heading inside a closed
-code fence is no heading.
+whose line the file no longer holds (a person took it out) holds nothing. What is a heading is said
+by `blocks`: one inside a closed code fence is none.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+from app.engine.workspace.blocks import blocks
 
 
 def pinned_lines(text: str, pins: Collection[str]) -> tuple[int, ...]:
@@ -67,37 +65,11 @@ def _bodies(lines: Sequence[str], pins: Collection[str]) -> dict[str, list[str]]
 
 def _sections(lines: Sequence[str], pins: Collection[str]) -> Iterator[tuple[int, int]]:
     """First line and end (0-based, excluded) of each pinned section."""
-    headings = list(_headings(lines)) if any(_HEADING.match(pin) for pin in pins) else []
-    for at, (start, level) in enumerate(headings):
-        if lines[start] in pins:
-            later = (line for line, other in headings[at + 1 :] if other <= level)
-            yield start, next(later, len(lines))
-
-
-def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Line and level of each heading. A fence that nothing closes hides no heading."""
-    at = 0
-    never_closed: dict[str, int] = {}  # a fence's character -> the least length without a closing
-    while at < len(lines):
-        if (fence := _FENCE.match(lines[at])) is not None:
-            mark = fence.group(1)
-            if len(mark) < never_closed.get(mark[0], len(mark) + 1):
-                end = _closing(lines, at, mark)
-                at = max(at, end)
-                if end < 0:
-                    never_closed[mark[0]] = len(mark)
-        elif (heading := _HEADING.match(lines[at])) is not None:
-            yield at, len(heading.group(1))
-        at += 1
-
-
-def _closing(lines: Sequence[str], at: int, mark: str) -> int:
-    """The line that closes a fence; -1 when nothing does."""
-    for n in range(at + 1, len(lines)):
-        bare = lines[n].strip()
-        if len(bare) >= len(mark) and set(bare) == {mark[0]}:
-            return n
-    return -1
+    headings = [block for block in blocks(lines) if block.kind == "heading"] if pins else []
+    for at, heading in enumerate(headings):
+        if lines[heading.start] in pins:
+            later = (other.start for other in headings[at + 1 :] if other.level <= heading.level)
+            yield heading.start, next(later, len(lines))
 
 
 def _short(line: str) -> str:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from app.engine.memory.diff import changes, difference, word_marks
-from app.engine.memory.outline import bullet_key, outline
+from app.engine.memory.outline import bullet_key, bullets, outline
 from app.engine.memory.review import accept_all, resolved
 
 BASE = """# Memory
@@ -166,3 +166,16 @@ def test_lines_of_six_hundred_characters_are_shown_whole() -> None:
     (change,) = changes(f"{long}\n- x", f"{long} and more\n- x")
     assert change.before == (long,)
     assert change.after == (f"{long} and more",)
+
+
+def test_an_underlined_heading_is_a_section_and_a_rule_is_no_fact() -> None:
+    text = "People\n======\n- Bo is the designer\n\n---\n\n- - -\n"
+    assert [(b.kind, b.section) for b in outline(text) if b.kind != "blank"] == [
+        ("heading", "People"), ("bullet", "People"), ("rule", "People"), ("rule", "People"),
+    ]  # fmt: skip
+    assert [b.text for b in bullets(text)] == ["- Bo is the designer"]
+    renamed = text.replace("People", "Friends")
+    (change,) = changes(text, renamed)
+    assert (change.kind, change.before, change.after) == (
+        "section_renamed", ("People", "======"), ("Friends", "======"),
+    )  # fmt: skip

@@ -37,6 +37,7 @@ def test_a_heading_pins_all_below_it_down_to_the_next_of_its_level() -> None:
     assert pinned_lines(BASE, ["- Bo lives in Porto", "- gone"]) == (10,)
     assert pinned_lines(BASE, []) == ()
     assert pinned_lines("## A\n- x\n## A\n- y\n", ["## A"]) == (1, 2, 3, 4)
+    assert pinned_lines("A\n---\n- x\n\nB\n---\n- y\n", ["A"]) == (1, 2, 3)
 
 
 def test_a_heading_in_a_closed_fence_is_none_and_an_open_fence_hides_none() -> None:
