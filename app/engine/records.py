@@ -475,7 +475,9 @@ class Query(Struct, frozen=True):
     `start` is the `next` of the page before, for the hits after it. `context` is how many entries
     before and after a session's hit are to come with it. `fold` makes one hit, with its `places`,
     of the same line found in MEMORY.md, logs and history (natural mode does it with all hits).
-    What `skip_tools` were asked and answered is as if it were not there.
+    What `skip_tools` were asked and answered is as if it were not there. `quick` wants the newest
+    hits at once, whatever it costs to know more: nothing is ranked, only the hits given are
+    counted, and none of them needs no reason.
     """
 
     text: str
@@ -487,6 +489,7 @@ class Query(Struct, frozen=True):
     context: int = 0
     fold: bool = False
     skip_tools: frozenset[str] = frozenset()
+    quick: bool = False
 
 
 class Span(Struct, frozen=True, gc=False):

@@ -86,7 +86,7 @@ class Answering:
     ) -> None:  # fmt: skip
         self._root = root
         self._store = store
-        self._query = query
+        self._query = replace(query, newest_first=True) if query.quick else query
         self._now = now
         self._zone = zone
         self._stop = halt
@@ -128,11 +128,15 @@ class Answering:
         parsed, query = self._parsed, self._query
         if parsed.empty or query.limit < 1:
             return SearchResult((), 0, {}, query.mode, parsed.empty or "No hits were asked for.")
-        for mode, typing in _steps(query.mode, parsed):
+        if query.quick and self._store is None:
+            return SearchResult((), 0, {}, query.mode, complete=False)
+        for mode, typing in _steps(query, parsed):
             result = self._in_mode(mode, typing=typing)
             if result.hits:
                 return result
             self._halt()
+        if query.quick:
+            return SearchResult((), 0, {}, query.mode, complete=False)
         always = Filters(not_tools=query.skip_tools)
         reason = why_none(
             self._store, parsed, always, gone=self._gone, partial=self._partial
@@ -226,8 +230,12 @@ class Answering:
         if not scored:
             return SearchResult((), 0, {}, mode)
         natural = mode == "natural"
-        hits, seen, lost, used = self._hits(texts, scored, judge, mode=mode, every=verify)
-        if verify:
+        every = verify and not self._query.quick
+        hits, seen, lost, used = self._hits(texts, scored, judge, mode=mode, every=every)
+        last = used == len(scored) and not cut
+        if self._query.quick:
+            counts, complete = seen, last and not self._query.start
+        elif verify:
             complete = len(scored) < (CANDIDATES if natural else VERIFIED)
             counts = seen
         else:
@@ -236,7 +244,6 @@ class Answering:
             if not natural:
                 counts = _less(counts, lost)
                 self._gone += sum(lost.values())
-        last = used == len(scored) and not cut
         return SearchResult(
             tuple(hits), sum(counts.values()), counts, mode, complete=complete,
             next=0 if last else self._query.start + used,
@@ -370,8 +377,9 @@ def _pasted(parsed: Parsed) -> bool:
     return parsed.cut or sum(len(term.main) for term in parsed.terms) >= MOST_TERMS
 
 
-def _steps(mode: SearchMode, parsed: Parsed) -> list[tuple[SearchMode, bool]]:
-    """The ways to try, in order, each with whether the last word may still be growing.
+def _steps(query: Query, parsed: Parsed) -> list[tuple[SearchMode, bool]]:
+    """The ways to try, in order, each with whether the last word may still be growing; of a quick
+    query without the one that reads the files.
 
     A single word is tried by its stem before it is taken for the beginning of another one; of
     several words the last is taken for a beginning first, so that live results do not widen to
@@ -379,12 +387,13 @@ def _steps(mode: SearchMode, parsed: Parsed) -> list[tuple[SearchMode, bool]]:
     """
     if not parsed.groups:
         return [("words", False)]
-    if mode != "auto":
-        return [(mode, False)]
     steps: list[tuple[SearchMode, bool]] = [("words", False), ("natural", False)]
     if parsed.typing:
         steps.insert(1 if len(parsed.groups) > 1 else 2, ("words", True))
-    return [*steps, ("literal", False)]
+    steps.append(("literal", False))
+    if query.mode != "auto":
+        steps = [(query.mode, False)]
+    return [step for step in steps if step[0] != "literal" or not query.quick]
 
 
 def _less(counts: dict[str, int], lost: dict[str, int]) -> dict[str, int]:

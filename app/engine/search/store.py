@@ -27,7 +27,7 @@ from app.engine.search.terms import FENCE, STEM_MARK
 from app.engine.search.writing import EACH, Writing, bound
 
 SCHEMA = 3
-COUNTED = 20_000
+COUNTED = 10_000
 """Documents that are counted, and among which is ranked, before an answer is called incomplete."""
 POSTINGS = 4_000
 """Documents of one term that natural mode weighs; of a more frequent one, the newest."""
