@@ -31,6 +31,7 @@ from app.engine.records import Window
 
 START_SECONDS = 60.0
 MAX_OUTPUT = 1024  # a model this small can go on for ever
+CLOSED = ("The built-in model was closed.", "Start the program again.")
 
 
 class EmbeddedModel:
@@ -121,7 +122,7 @@ class EmbeddedModel:
                 await self._inner.close()
                 self._inner = None
             if self._closed:
-                raise ModelUnavailable("The built-in model was closed.", "Start the program again.")
+                raise ModelUnavailable(*CLOSED)
             file = self._file or await asyncio.to_thread(present, self._model_id, self._models)
             if file is None:
                 raise ModelUnavailable(
@@ -194,6 +195,8 @@ class _Child:
     def start(self, wanted: dict[str, Any]) -> int:
         """Start it and wait until the model is loaded; the port."""
         with self._lock:
+            if self._ended:  # closed while the thread that starts it was on its way
+                raise ModelUnavailable(*CLOSED)
             self._end()
             script = Path(__file__).with_name("embedded_server.py")
             process = subprocess.Popen(
@@ -232,7 +235,8 @@ class _Child:
         )
 
     def end(self) -> None:
-        """End it; returns when it is gone."""
+        """End it; returns when it is gone. It does not start again."""
+        self._ended = True
         process = self._process
         if process is not None and not self._lock.acquire(timeout=0.1):
             # Still loading: the thread that waits for it sees the end of its output.

@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 import pytest
@@ -187,6 +187,22 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+@needs_model
+@pytest.mark.parametrize("steps", range(4))
+def test_one_that_is_closed_while_it_starts_leaves_nothing_behind(steps: int) -> None:
+    async def main() -> None:
+        model = EmbeddedModel(models_dir(), window=512)
+        starting = asyncio.ensure_future(model.start())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        await model.close()
+        with suppress(ModelUnavailable):
+            await starting
+        assert (model.pid, model.running) == (None, False)
+
+    asyncio.run(main())
 
 
 @needs_model
