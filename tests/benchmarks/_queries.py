@@ -57,7 +57,7 @@ def _texts(root: Path, rng: random.Random) -> str:
     """What some of the sessions say, without the keys it is filed under."""
     logs = sorted((root / "agents/palimpsest/sessions").glob("*.log.jsonl"))
     chosen = rng.sample(logs, min(len(logs), 12))
-    lines = (line for log in chosen for line in log.read_bytes().splitlines()[:60])
+    lines = (line for log in chosen for line in log.read_bytes().splitlines(keepends=True)[:60])
     return "\n".join(text for text in map(text_of, lines) if text)
 
 

@@ -302,10 +302,11 @@ class Answering:
         judge = self._scan_judge(mode, typing, scores)
         if judge is None:
             return SearchResult((), 0, {}, mode)
+        known = self._store is not None and self._query.mode == "auto"
         found, complete = scan_files(
             self._root, self._parsed.filters, judge,
             limit=self._query.start + self._query.limit,
-            seconds=SCAN_SECONDS if self._store is None else LAST_SECONDS,
+            seconds=LAST_SECONDS if known else SCAN_SECONDS,
             halt=self._halt, zone=self._zone,
         )  # fmt: skip
         self._partial = self._partial or not complete
