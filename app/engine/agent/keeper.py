@@ -204,6 +204,7 @@ class ContextKeeper:
             around.counter,
             frame(self._parts, self._live, around, summary_window),
             summarise=summarise if trusted else None,
+            summary_counter=self._parts.counter_for(model),
             pace=self.pace,
             emit=self._parts.bus.publish,
         )

@@ -66,7 +66,8 @@ class MemoryKeeper(ContextKeeper):
         await self.evict(around)
         if isinstance(self._memory, CompactionBase) and not recovered:
             system = sum(part.tokens for part in around.injected.parts)
-            self._memory.surround(system, around.tool_tokens)
+            ratio = self._parts.endpoints.gauge.ratio(endpoint.name)
+            self._memory.surround(system, around.tool_tokens, ratio)
             await self._memory.compact_if_due()
         return around
 
@@ -88,7 +89,7 @@ class MemoryKeeper(ContextKeeper):
     async def preview(self, endpoint: Endpoint) -> CompactionReport:
         """A memory of one's own does not tell beforehand what it would do."""
         messages = self._memory.messages
-        total = self._parts.counter.messages(messages)
+        total = self._parts.counter_for(endpoint).messages(messages)
         return CompactionReport(
             0,
             len(messages),
@@ -100,7 +101,7 @@ class MemoryKeeper(ContextKeeper):
 
     async def compact(self, endpoint: Endpoint) -> CompactionReport:
         """By hand: the memory's own compaction."""
-        counter, before = self._parts.counter, self._memory.messages
+        counter, before = self._parts.counter_for(endpoint), self._memory.messages
         summary = await self._memory.compact()
         after = self._memory.messages
         kept = sum(1 for message in after if message in before)

@@ -36,7 +36,10 @@ FILLED = 0.9  # of the trigger, after such a summary: the next message must not 
 
 
 class ConversationCompactor:
-    """One configuration and one model. Cheap to make; a session keeps only its `Pace`."""
+    """One configuration and one model. Cheap to make; a session keeps only its `Pace`.
+
+    `summary_counter` counts in the tokens of the model that summarises, where that is another one.
+    """
 
     def __init__(
         self,
@@ -45,6 +48,7 @@ class ConversationCompactor:
         frame: Frame,
         *,
         summarise: Summarise | None = None,
+        summary_counter: Counter | None = None,
         pace: Pace | None = None,
         emit: Emit | None = None,
     ) -> None:
@@ -64,7 +68,7 @@ class ConversationCompactor:
         size = frame.summary_window or frame.window.tokens
         self._summariser = Summariser(
             config,
-            counter,
+            summary_counter or counter,
             summarise,
             window=size,
             reserved=reserved_tokens(config, size),

@@ -99,6 +99,8 @@ class CompactionBase(BaseMemory):
         self._learned = 0
         self._known: Window | None = None
         self._around = Frame(window=Window(0))
+        self._own_counter = counter is not None
+        self._ratio = 1.0
 
     # ------------------------------------------------------------------ model
 
@@ -150,8 +152,13 @@ class CompactionBase(BaseMemory):
         if endpoint is not None:
             self._known = await endpoint.window()
 
-    def surround(self, system_tokens: int, tool_tokens: int) -> None:
-        """What else is in each request: tokens of the injected prompt and of the tool schemas."""
+    def surround(self, system_tokens: int, tool_tokens: int, ratio: float = 1.0) -> None:
+        """What else is in each request: tokens of the injected prompt and of the tool schemas.
+
+        `ratio` is how many tokens the model makes of one of ours (`Gauge.ratio`); a counter that
+        was given to this memory counts as it does.
+        """
+        self._ratio = 1.0 if self._own_counter else ratio
         self._around = msgspec.structs.replace(
             self._around, system_tokens=system_tokens, tool_tokens=tool_tokens
         )
@@ -195,10 +202,14 @@ class CompactionBase(BaseMemory):
         with self._guard:
             total = self._sum.of(self._session, self._counter)
         tools = 0 if self._compaction.trigger_tokens == "auto" else self._around.tool_tokens
-        return total + self._prompt_tokens() + tools
+        return round(total * self._ratio) + self._prompt_tokens() + tools
 
     def _prompt_tokens(self) -> int:
-        return self._around.system_tokens or self._counter.text(self.construct_system_prompt())
+        return self._around.system_tokens or self._scaled.text(self.construct_system_prompt())
+
+    @property
+    def _scaled(self) -> Counter:
+        return self._counter.scaled(self._ratio)
 
     # ------------------------------------------------------------------ compacting
 
@@ -272,7 +283,7 @@ class CompactionBase(BaseMemory):
 
         return ConversationCompactor(
             self._compaction,
-            self._counter,
+            self._scaled,
             msgspec.structs.replace(self._frame(), summary_window=size),
             summarise=summarise if model is not None else None,
             pace=self._pace,

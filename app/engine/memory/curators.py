@@ -10,9 +10,8 @@ summary of a compaction lives in `context/extractive.py`. Specification, section
 from __future__ import annotations
 
 import asyncio
-import inspect
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -130,27 +129,6 @@ class ExtractiveCurator:
     async def flush(self, task: FlushTask) -> Judged:
         text = await asyncio.to_thread(extractive_flush, task.batch.messages, task.references)
         return Judged(text, nothing=not text)
-
-
-FlushFunction = Callable[[Sequence[Message], References], str | Awaitable[str]]
-
-
-class FunctionCurator:
-    """A custom function, sync or async: (messages, references) -> bullets, "" or NO_REPLY."""
-
-    def __init__(self, function: FlushFunction, name: str = "custom") -> None:
-        self.name = name
-        self._function = function
-
-    async def budget(self) -> int:
-        return NO_BUDGET
-
-    def size(self, text: str) -> int:
-        return len(text)
-
-    async def flush(self, task: FlushTask) -> Judged:
-        made = self._function(task.batch.messages, task.references)
-        return judge((await made if inspect.isawaitable(made) else made) or SENTINEL)
 
 
 # ---------------------------------------------------------------------------- without a model

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from app.engine.config import AgentConfig, CompactionConfig, EngineConfig
+from app.engine.context.tokenizer import Tiktoken
+from app.engine.context.tokens import Counter
 from app.engine.events import Activity
+from app.engine.memory.compaction_memory import CompactionMemory
+from app.engine.memory.motus_settings import CompactionMemoryConfig
 from app.engine.records import Message
 from tests.helpers.fake_server import Reply, Seen, overflow, say
 from tests.helpers.workspaces import EngineDesk, engine_on
@@ -89,6 +93,57 @@ def test_a_server_that_counts_more_moves_trigger_and_meter_also_after_a_restart(
         kept = json.loads((tmp_path / "more/.palimpsest/windows.json").read_text("utf-8"))
         (ratio,) = kept["ratios"].values()
         assert ratio == pytest.approx(1.4, abs=0.02)
+
+    run(main())
+
+
+def test_a_memory_of_ones_own_counts_as_the_model_does(tmp_path: Path) -> None:
+    async def compacted(folder: Path, rate: float, memory: CompactionMemory) -> int:
+        model = Model(rate)
+        async with engine_on(folder, model, config=at(0), window=200_000) as desk:
+            model.desk = desk
+            await asyncio.to_thread(desk.engine._rooms.tokenizer.wait, 30)
+            desk.session = await desk.engine.do.new_session(memory=memory)
+            for n in range(5):
+                assert (await desk.send(f"{n}: {WORDS}")).state == "finished"
+            return compactions(desk)
+
+    def memory(**values: Any) -> CompactionMemory:
+        return CompactionMemory(CompactionMemoryConfig(token_threshold=4_000), **values)
+
+    async def main() -> None:
+        assert await compacted(tmp_path / "plain", 1.0, memory()) == 0
+        assert await compacted(tmp_path / "more", 1.9, memory()) == 1
+        given = memory(counter=Counter(Tiktoken()))
+        assert await compacted(tmp_path / "given", 1.9, given) == 0, "it counts as it was told to"
+
+    run(main())
+
+
+def test_a_summary_is_budgeted_in_the_tokens_of_the_model_that_writes_it(tmp_path: Path) -> None:
+    """Each part of the history must fit the window of the summary's model, as that one counts."""
+
+    async def parts(folder: Path, ratio: float) -> int:
+        def model(seen: Seen) -> Reply:
+            return say(SUMMARY if "SESSION INTENT" in str(seen.body["messages"]) else "Yes.")
+
+        compaction = CompactionConfig(
+            trigger_messages=0, trigger_tokens=0, keep_messages=1, model="fake:other"
+        )
+        async with engine_on(
+            folder, model, config=EngineConfig(agent=BARE, compaction=compaction), window=4_000
+        ) as desk:
+            await asyncio.to_thread(desk.engine._rooms.tokenizer.wait, 30)
+            desk.engine.endpoints.gauge.learn("other", 1_000, round(1_000 * ratio))
+            for n in range(4):
+                assert (await desk.send(f"{n}: {WORDS}")).state == "finished"
+            chats = len(desk.server.requests)
+            assert (await desk.engine.do.compact(desk.session)).covered
+            return len(desk.server.requests) - chats
+
+    async def main() -> None:
+        assert await parts(tmp_path / "same", 1.0) == 1
+        assert await parts(tmp_path / "more", 2.0) > 1
 
     run(main())
 

@@ -14,7 +14,6 @@ from app.engine.llm.endpoint import Answer, Request
 from app.engine.memory.curators import (
     ExtractiveCurator,
     FlushTask,
-    FunctionCurator,
     LlmCurator,
     extractive_consolidation,
     extractive_flush,
@@ -167,19 +166,6 @@ def test_the_extractive_curator_says_when_there_is_nothing():
         some = await curator.flush(task(Message("u-1", "user", "I prefer tea.")))
         assert some.usable
         assert some.text == "- I prefer tea."
-
-    asyncio.run(main())
-
-
-def test_a_custom_function_is_judged_like_a_model():
-    async def later(_messages, _references):
-        return "```\n- a\n```"
-
-    async def main():
-        assert (await FunctionCurator(later).flush(task())).text == "- a"
-        assert (await FunctionCurator(lambda _m, _r: "").flush(task())).nothing
-        refused = await FunctionCurator(lambda _m, _r: "<html></html>").flush(task())
-        assert refused.problem == "error_page"
 
     asyncio.run(main())
 
