@@ -15,7 +15,7 @@ from typing import Any
 from app.engine.agent.assembly import surroundings, view, with_history
 from app.engine.config import EngineConfig
 from app.engine.doctor import examine
-from app.engine.errors import ConfigError, SessionNotFound, Unreadable
+from app.engine.errors import ConfigError, SessionNotFound, StorageError, Unreadable
 from app.engine.llm.roles import BUILTIN
 from app.engine.memory.acceptance import acceptance
 from app.engine.memory.diff import changes, word_marks
@@ -220,7 +220,11 @@ class Questions:
         others = [s for s in rooms.writer.other_spellings() if not s.same]
         if others and not problem:
             problem = f"{others[0].name} lies beside MEMORY.md and is not used."
-        latest = rooms.history.latest()
+        latest = None
+        try:
+            latest = rooms.history.latest()
+        except StorageError as error:  # the file is the truth, and can be read without its past
+            problem = problem or f"{error} {error.remedy}"
         return MemoryView(
             text=file.text,
             state=file.state,

@@ -222,7 +222,7 @@ class Review:
         base = view.stored
         text = _written(view, taken)
         pins_hold(self._writer.pins(), base.base, text)
-        now = self._writer.read()
+        now = self._writer.readable()
         if now.sha256 != base.base_sha256:
             raise BaseChanged("MEMORY.md was changed while this was being prepared.")
         applying = self.store.update(

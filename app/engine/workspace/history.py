@@ -13,7 +13,8 @@ import itertools
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -33,6 +34,17 @@ class VersionNotFound(UserError, ValueError):
     """MEMORY.md has no version of that number."""
 
     remedy = "Choose a version from the list."
+
+
+@contextmanager
+def _reading() -> Generator[None, None, None]:
+    """What libgit2 says of a damaged repository becomes a `StorageError` with the way out."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (KeyError, ValueError, OSError, _pygit2().GitError) as error:
+        raise StorageError("The history of MEMORY.md cannot be read.", _REMEDY) from error
 
 
 class History:
@@ -69,9 +81,10 @@ class History:
         import pygit2
 
         repo = self._open(create=True)
-        tip = self._tip(repo)
-        before = self._text(repo, tip) if tip else ""
-        kept = dict(provenance) if provenance is not None else self._provenance(repo, tip)
+        with _reading():
+            tip = self._tip(repo)
+            before = self._text(repo, tip) if tip else ""
+            kept = dict(provenance) if provenance is not None else self._provenance(repo, tip)
         added, dropped = _counts(before, text)
         trailers = {
             "Version": str(self._number(tip) + 1 if tip else 1),
@@ -147,6 +160,7 @@ class History:
 
     # ------------------------------------------------------------------ reading
 
+    @_reading()
     def versions(self, limit: int | None = None) -> list[Version]:
         """Versions, newest first."""
         repo = self._open(create=False)
@@ -155,30 +169,35 @@ class History:
     def walk(self, limit: int | None = None) -> Iterator[tuple[Version, str]]:
         """Versions with their whole texts, newest first."""
         repo = self._open(create=False)
-        for commit in itertools.islice(self._walk(repo), limit):
-            yield _version(commit), self._text(repo, commit)
+        with _reading():
+            for commit in itertools.islice(self._walk(repo), limit):
+                yield _version(commit), self._text(repo, commit)
 
     def latest(self) -> Version | None:
         """The newest version, if there is one."""
         newest = self.versions(1)
         return newest[0] if newest else None
 
+    @_reading()
     def version(self, number: int) -> Version:
         """One version. Raises `VersionNotFound`."""
         return _version(self._commit(number)[1])
 
+    @_reading()
     def text(self, number: int) -> str:
         """The whole text of one version, lines ending at U+000A. Raises `VersionNotFound`."""
         repo = self._open(create=False)
         _, blob = self._place(repo, number)
         return repo.read(blob)[1].decode()
 
+    @_reading()
     def latest_text(self) -> str | None:
         """The newest version's text; None when there is no version yet."""
         repo = self._open(create=False)
         tip = self._tip(repo) if repo is not None else None
         return self._text(repo, tip) if tip else None
 
+    @_reading()
     def provenance(self, number: int | None = None) -> dict[str, Any]:
         """What `provenance.json` held at a version, or at the newest one."""
         if number is not None:
@@ -196,6 +215,7 @@ class History:
         """The version since which a line of the newest text has been there without a break."""
         return self.blame([line_text])[0]
 
+    @_reading()
     def blame(self, lines: Sequence[str]) -> list[Version | None]:
         """For each line the version since which it has been there; None when it is not there now.
 
@@ -233,11 +253,8 @@ class History:
             return _init(str(self._path))
         known = getattr(self._here, "repo", None)
         if known is None or known[0] != (found.st_dev, found.st_ino):
-            pygit2 = _pygit2()
-            try:
-                repo = pygit2.Repository(str(self._path))
-            except pygit2.GitError as error:
-                raise StorageError("The history of MEMORY.md cannot be read.", _REMEDY) from error
+            with _reading():
+                repo = _pygit2().Repository(str(self._path))
             known = self._here.repo = (found.st_dev, found.st_ino), repo
         return known[1]
 
@@ -250,10 +267,8 @@ class History:
         shutil.rmtree(self._old)
 
     def _tip(self, repo: Any) -> Any:
-        try:
-            return repo[repo.references[_REF].target]
-        except KeyError:
-            return None
+        reference = repo.references.get(_REF)
+        return None if reference is None else repo[reference.target]
 
     def _walk(self, repo: Any) -> Iterator[Any]:
         if repo is None:

@@ -49,6 +49,7 @@ class MemoryFile(Struct, frozen=True):
     newline: str = "\n"
     bom: bool = False
     problem: str = ""
+    remedy: str = ""
 
 
 class Spelling(Struct, frozen=True):
@@ -74,7 +75,7 @@ class MemoryWriter:
     # ------------------------------------------------------------------ reading
 
     def read(self) -> MemoryFile:
-        """The file now; never raises for what is wrong with it (`state`, `problem`)."""
+        """The file now; never raises for what is wrong with it (`state`, `problem`, `remedy`)."""
         try:
             path = write_target(self._layout.root, self._layout.memory_md)
             data = read_bytes(path)
@@ -82,7 +83,7 @@ class MemoryWriter:
                 return MemoryFile("absent")
             file = decode(data, "MEMORY.md")
         except (Unreadable, PathRefused) as error:
-            return MemoryFile("unreadable", problem=str(error))
+            return MemoryFile("unreadable", problem=str(error), remedy=error.remedy)
         state: FileState = "empty" if file.blank else "present"
         return MemoryFile(state, file.text, file.sha256, file.newline, file.bom)
 
@@ -90,7 +91,7 @@ class MemoryWriter:
         """As `read`, for whoever cannot go on without it. Raises `Unreadable`."""
         now = self.read()
         if now.state == "unreadable":
-            raise Unreadable(now.problem)
+            raise Unreadable(now.problem, now.remedy)
         return now
 
     def other_spellings(self) -> list[Spelling]:
