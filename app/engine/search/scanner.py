@@ -158,9 +158,9 @@ def under(marks: Marks, folder: str) -> Iterator[str]:
 class Watcher:
     """Polls a workspace and calls `on_change(paths)` on the loop, one call at a time.
 
-    It glances every `interval` seconds, sooner when nudged, and walks when it saw something or
-    `sweep` seconds after the walk before; but never sooner than `floor` seconds after the call
-    before has ended; what changed meanwhile comes in one set. All of it runs in a thread.
+    It glances `interval` seconds after the call before has ended, and walks when it saw something
+    or `sweep` seconds after the walk before; what changed meanwhile comes in one set. All of it
+    runs in a thread.
     When nothing changes, nothing is called. `on_change` may be slow; it is awaited. A path may be
     named again within two seconds of its writing, as the clock of files is coarse.
     """
@@ -171,19 +171,16 @@ class Watcher:
         on_change: Callable[[frozenset[str]], Awaitable[object]],
         *,
         interval: float = 1.5,
-        floor: float = 0.5,
         sweep: float = 30.0,
         walk: Callable[[Path], Scan] = scan,
     ) -> None:
         self._root = root
         self._on_change = on_change
         self._interval = interval
-        self._floor = min(floor, interval)
         self._sweep = sweep
         self._walk = walk
         self._walked = 0.0
         self._seen: Scan | None = None
-        self._nudge = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.problem = ""
 
@@ -201,10 +198,6 @@ class Watcher:
                 await self._task
             self._task = None
 
-    def nudge(self) -> None:
-        """Look soon: somebody knows of a change. The floor between two jobs still holds."""
-        self._nudge.set()
-
     async def look(self) -> frozenset[str]:
         """Walk now and report what changed; the paths that were reported."""
         after = await asyncio.to_thread(self._walk, self._root)
@@ -217,14 +210,9 @@ class Watcher:
 
     async def _run(self) -> None:
         while True:
-            await asyncio.sleep(self._floor)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._interval - self._floor):
-                    await self._nudge.wait()
-            nudged = self._nudge.is_set()
-            self._nudge.clear()
+            await asyncio.sleep(self._interval)
             try:
-                if nudged or await self._something():
+                if await self._something():
                     await self.look()
                 self.problem = ""
             except Exception as error:

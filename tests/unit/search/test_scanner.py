@@ -94,7 +94,7 @@ def test_idle_means_idle_and_equal_bytes_are_not_indexed(tmp_path: Path) -> None
             calls.append(paths)
             changed.extend([await index.update(path) for path in paths])
 
-        watcher = Watcher(tmp_path, on_change, interval=0.02, floor=0.01, walk=walk)
+        watcher = Watcher(tmp_path, on_change, interval=0.02, walk=walk)
         await watcher.start()
         await asyncio.sleep(0.1)
         walks = 0
@@ -138,7 +138,7 @@ def test_what_no_look_can_see_is_found_by_the_sweep(tmp_path: Path) -> None:
             for path in paths:
                 await index.update(path)
 
-        watcher = Watcher(tmp_path, on_change, interval=0.02, floor=0.01, sweep=0.2)
+        watcher = Watcher(tmp_path, on_change, interval=0.02, sweep=0.2)
         await watcher.start()
         old.write_text("- pears\n", "utf-8")  # in place: its folder does not change
         os.utime(old, (1_700_000_000, 1_700_000_100))
@@ -179,13 +179,12 @@ def test_a_storm_of_small_writes(tmp_path: Path) -> None:
             running -= 1
             ends.append(time.monotonic())
 
-        watcher = Watcher(tmp_path, on_change, interval=0.2, floor=0.1)
+        watcher = Watcher(tmp_path, on_change, interval=0.1)
         await watcher.start()
         for n in range(300):
             entry = {"type": "message", "id": f"m-{n}", "role": "USER", "content": f"apple {n}"}
             with log.open("a") as file:
                 file.write(json.dumps(entry) + "\n")
-            watcher.nudge()
             await asyncio.sleep(0.003)
         deadline = time.monotonic() + 20
         while (await index.search(Query("apple", limit=1))).total < 300:
@@ -213,7 +212,7 @@ def test_a_folder_renamed_away_and_back_does_not_end_the_watch(tmp_path: Path) -
             for path in paths:
                 await index.update(path)
 
-        watcher = Watcher(tmp_path, on_change, interval=0.05, floor=0.02)
+        watcher = Watcher(tmp_path, on_change, interval=0.05)
         await watcher.start()
         (tmp_path / "memory").rename(tmp_path / "elsewhere")
         assert (await index.check()).state == "stale"
@@ -240,7 +239,7 @@ def test_a_watcher_whose_listener_fails_says_so_and_goes_on(tmp_path: Path) -> N
             if len(seen) == 1:
                 raise OSError("the disk is gone")
 
-        watcher = Watcher(tmp_path, on_change, interval=0.02, floor=0.01)
+        watcher = Watcher(tmp_path, on_change, interval=0.02)
         await watcher.start()
         put(tmp_path, "MEMORY.md", "x")
         while not watcher.problem:
