@@ -95,6 +95,8 @@ class Commands:
             turn.cancel()
             await asyncio.wait([turn])
             raise
+        finally:
+            await live.let_go()
 
     async def stop(self, session_id: str) -> None:
         """End the running reply; open calls get "interrupted" results."""
@@ -116,6 +118,7 @@ class Commands:
         self._may_write()
         live = await self._rooms.session(session_id)
         await live.do(lambda session: session.rename(title.strip()))
+        await live.let_go()
         self._rooms.bus.changed("sessions", ids=(session_id,), initiator=initiator)
 
     async def trash_session(self, session_id: str, *, initiator: object | None = None) -> None:

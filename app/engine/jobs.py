@@ -87,7 +87,7 @@ class JobQueue:
         limit: int = 32,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         new_id: Callable[[], str] = lambda: f"j-{uuid4().hex[:12]}",
-        look_every: float = 10.0,
+        look_every: float = 1.0,
     ) -> None:
         self._bus = bus
         self._journal: Journal = journal or MemoryJournal()

@@ -61,7 +61,14 @@ class LiveSession:
         """Like `do`, and says that the transcript changed."""
         result = await self.do(work)
         self._bus.changed("transcript", "sessions", ids=(self.id,))
+        if not self.busy:
+            await self.let_go()
         return result
+
+    async def let_go(self) -> None:
+        """Between turns another program may write this session: the lock is taken anew by the next
+        write here, which first reads what came meanwhile."""
+        await self.do(lambda session: None if self.busy else session.close())
 
     # ------------------------------------------------------------------ approvals
 
