@@ -323,7 +323,7 @@ def test_one_very_long_line_and_many_lines_open(
     qloop.run_until_complete(main())
 
 
-def test_a_long_list_is_measured_in_turns_to_its_end(
+def test_a_long_list_is_measured_where_one_looks_and_jumps_nowhere(
     qloop: asyncio.AbstractEventLoop, qtbot: QtBot
 ) -> None:
     async def main() -> None:
@@ -333,10 +333,22 @@ def test_a_long_list_is_measured_in_turns_to_its_end(
         lines.show()
         rows = line_rows("\n".join(f"- line {i} " + "word " * (i % 60) for i in range(1_500)))
         lines.set_rows(rows)
-        before = -1
-        while before != (before := lines.verticalHeader().length()):
-            await asyncio.sleep(0.3)
-        width = lines.viewport().width()
-        assert before == sum(lines.measure(row, width) for row in rows)
+        header = lines.verticalHeader()
+
+        async def seen() -> list[int]:
+            bar, before = lines.verticalScrollBar(), -1
+            first, y = lines.rowAt(0), lines.rowViewportPosition(lines.rowAt(0))
+            while lines.measuring() or before != (before := bar.maximum()):
+                await asyncio.sleep(0.01)
+            assert (lines.rowAt(0), lines.rowViewportPosition(first)) == (first, y)
+            return list(range(first, lines.rowAt(lines.viewport().height() - 1) + 1))
+
+        for place in ("l1", "l1400", "l700", "l1500", "l3"):
+            lines.show_row(place)
+            shown = await seen()
+            assert int(place[1:]) - 1 in shown
+            width = lines.viewport().width()
+            highs = [lines.measure(rows[i], width) for i in shown]
+            assert [header.sectionSize(i) for i in shown] == highs
 
     qloop.run_until_complete(main())

@@ -9,12 +9,12 @@ import pytest
 from app.engine.memory.diff import changes, difference, word_marks
 from app.engine.memory.review import preview
 from app.engine.records import Change, Decision, Version
-from app.gui.panes.memory.change_rows import ChangeRow, change_rows
+from app.gui.panes.memory.change_rows import ChangeRow, ReviewRows
 from app.gui.panes.memory.deciding import Deciding, group_of
 from app.gui.panes.memory.file_page import as_it_was
 from app.gui.panes.memory.lines import shown
 from app.gui.panes.memory.pieces import inline, pairs, pieces_of
-from app.gui.panes.memory.result import result_rows
+from app.gui.panes.memory.result import Result, accepted, result_of, tints
 
 BASE = """# Memory
 
@@ -74,7 +74,7 @@ def test_groups_put_losses_before_all_that_can_be_seen() -> None:
     deciding = Deciding(changes(BASE, CANDIDATE))
     groups = [group for group, _ in deciding.groups]
     assert groups == ["dropped", "merged", "reworded", "added"]
-    rows = change_rows(deciding, {})
+    rows = ReviewRows(deciding, {})
     assert [r.title for r in rows if r.head] == ["Losses", "Merged", "Reworded", "Added"]
     first = rows[1]
     assert isinstance(first, ChangeRow)
@@ -107,7 +107,7 @@ def test_result_shows_signs_and_a_rule_where_a_line_went() -> None:
     diff = difference(BASE, CANDIDATE)
     decisions = [Decision(c.n, "accept") for c in diff.changes]
     deciding = Deciding(diff.changes, decisions)
-    rows = result_rows(BASE, preview(BASE, diff, decisions), deciding)
+    rows = result_of(BASE, preview(BASE, diff, decisions), accepted(deciding)).rows
     seen = [(r.sign or "gone" * bool(r.gone), r.shown.text[:8]) for r in rows if r.sign or r.gone]
     assert seen == [
         ("⊃", "Prefers "),
@@ -123,12 +123,18 @@ def test_focus_is_tinted_where_it_stands_now_and_where_it_will() -> None:
     deciding = Deciding(diff.changes)
     reworded = next(c for c in diff.changes if any("Sensor" in line for line in c.before))
     deciding.focus = reworded.n
-    rows = result_rows(BASE, preview(BASE, diff, ()), deciding)
-    assert [r.shown.text[:14] for r in rows if r.tint] == ["Sensor 7 reads"]
+    result = result_of(BASE, preview(BASE, diff, ()), accepted(deciding))
+    assert tinted(result, deciding) == ["Sensor 7 reads 3 cm high since the storm on 9 November"]
     deciding.moves_on = False
     deciding.decide([reworded.n], "accept")
-    rows = result_rows(BASE, preview(BASE, diff, deciding.decisions()), deciding)
-    assert [r.shown.text[:18] for r in rows if r.tint] == ["Sensor 7 reads 2.4"]
+    result = result_of(BASE, preview(BASE, diff, deciding.decisions()), accepted(deciding))
+    assert tinted(result, deciding) == ["Sensor 7 reads 2.4 cm high since the storm on 9 November"]
+
+
+def tinted(result: Result, deciding: Deciding) -> list[str]:
+    focus = deciding.change(deciding.focus)
+    found = tints(result, focus, deciding.decision(deciding.focus))
+    return [row.shown.text for row in result.rows if row.id in found]
 
 
 def test_selection_is_decided_as_one_and_the_same_key_takes_it_back() -> None:
@@ -174,7 +180,7 @@ def test_a_heading_that_goes_is_a_section_lost_and_a_moved_line_says_from_where(
     gone = Change(1, "dropped", ("## People",), (), "People")
     moved = Change(2, "moved", ("- A",), ("- A",), "Tern", came_from="Folk")
     renamed = Change(3, "section_renamed", ("## Folk",), ("## People",), "People")
-    rows = [r for r in change_rows(Deciding((gone, moved, renamed)), {}) if not r.head]
+    rows = [r for r in ReviewRows(Deciding((gone, moved, renamed)), {}) if not r.head]
     assert [(r.word, r.section) for r in rows if isinstance(r, ChangeRow)] == [
         ("Section lost", "People"), ("Renamed", ""), ("Moved", "Folk → Tern"),
     ]  # fmt: skip

@@ -141,6 +141,7 @@ class RowList(QTableView):
     chosen = Signal(object)
     opened = Signal(object)
     menu_wanted = Signal(object, object)  # Row, global QPoint
+    model_type: type[RowModel] = RowModel
 
     def __init__(
         self,
@@ -157,7 +158,7 @@ class RowList(QTableView):
     ) -> None:
         super().__init__(parent)
         self.setAccessibleName(name)
-        self.rows_model = RowModel(self)
+        self.rows_model = self.model_type(self)
         self._lines, self._least, self._ground = lines, height, ground
         self._open_on_click = open_on_click
         self._quiet = False

@@ -10,24 +10,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.gui.look.icons import paint_icon
 from app.gui.look.theme import token
 from app.gui.look.type import font, line_step, row_height
 from app.gui.panes.memory.change_card import ChangeCard
-from app.gui.panes.memory.change_rows import ChangeRow
+from app.gui.panes.memory.change_rows import ChangeRow, ReviewRows
 from app.gui.panes.memory.piece_paint import Placed, paint_circle, paint_placed, place
 from app.gui.panes.memory.tall import RIGHT, TallList
 from app.gui.widgets.paint import draw_text, rounded
-from app.gui.widgets.rows import Row
+from app.gui.widgets.rows import Index, Row, RowModel
 
 MARGIN = 18  # from the list's edge to a card's border
 CIRCLE, BODY = 20, 42  # from the card's border
 TOP, HEAD, FOOT = 8, 28, 24
 EDITOR = 96
+KEPT = 1_000  # rows laid out at a time
 BED = 36  # px of the row where a conflict's choice is made
 
 
@@ -42,8 +43,38 @@ class _Laid:
     bed: float = 0.0
 
 
+class ChangeModel(RowModel):
+    """The rows of a `ReviewRows`, each made when it is asked for."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._source: ReviewRows | None = None
+
+    def show_source(self, source: ReviewRows) -> None:
+        """Show other rows; nothing is chosen after it."""
+        self.beginResetModel()
+        self._source = source
+        self.endResetModel()
+
+    def row(self, at: int) -> Row | None:
+        source = self._source
+        return source[at] if source is not None and 0 <= at < len(source) else None
+
+    def rows(self) -> list[Row]:
+        return [] if self._source is None else list(self._source)
+
+    def place_of(self, row_id: str) -> int:
+        return -1 if self._source is None else self._source.place_of(row_id)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() or self._source is None else len(self._source)
+
+
 class ChangeList(TallList):
-    """Rows of `change_rows`. Signals name the change by its number."""
+    """The rows of a difference. Signals name a change by its number."""
+
+    model_type = ChangeModel
+    rows_model: ChangeModel
 
     focused = Signal(int)
     toggled = Signal(int)  # the circle was clicked
@@ -53,23 +84,33 @@ class ChangeList(TallList):
         self._laid: dict[str, _Laid] = {}
         self._card: ChangeCard | None = None
         self._card_row = ""
+        self._rows: ReviewRows | None = None
         super().__init__(name, several=True)
         self.chosen.connect(self._on_chosen)
 
     # ------------------------------------------------------------------ rows
 
-    def show_rows(self, rows: Sequence[Row], focus: int) -> None:
-        """Show these rows with change `focus` in front, visible, its card on it."""
-        self.set_rows(rows)
-        row_id = f"c{focus}"
-        if self.rows_model.place_of(row_id) < 0:
+    def show_rows(self, source: ReviewRows, focus: int) -> None:
+        """Show these rows, or what became of them, with change `focus` in front and its card."""
+        model = self.rows_model
+        if source is not self._rows:
+            self._rows = source
             self.drop_card()
+            self.forget_all()
+            self._quiet = True
+            model.show_source(source)
+            self._quiet = False
+        row_id = f"c{focus}"
+        if model.place_of(row_id) < 0:
+            self.drop_card()
+            self.measure_all()
             return
         current = self.current_row()
         if current is None or current.id != row_id:
             self.select(row_id, quiet=True)
+        self.measure_near()
         self._put_card(row_id)
-        self.scrollTo(self.rows_model.index(self.rows_model.place_of(row_id)))
+        self.scrollTo(model.index(model.place_of(row_id)))
 
     def _put_card(self, row_id: str) -> None:
         row = self.rows_model.row(self.rows_model.place_of(row_id))
@@ -87,6 +128,7 @@ class ChangeList(TallList):
         self.setIndexWidget(self.rows_model.index(self.rows_model.place_of(row_id)), card)
 
     def measure_all(self) -> None:
+        """Measure anew; the card lies as its row does now."""
         super().measure_all()
         row = self.rows_model.row(self.rows_model.place_of(self._card_row))
         if (card := self.card()) is not None and isinstance(row, ChangeRow):
@@ -107,9 +149,9 @@ class ChangeList(TallList):
 
     def numbers(self) -> list[int]:
         """The chosen changes, in the order they are shown."""
-        found = [r for r in self.selected_rows() if isinstance(r, ChangeRow)]
-        order = {row.id: i for i, row in enumerate(self.rows_model.rows())}
-        return [row.n for row in sorted(found, key=lambda r: order[r.id])]
+        places = sorted(index.row() for index in self.selectionModel().selectedRows())
+        found = (self.rows_model.row(at) for at in places)
+        return [row.n for row in found if isinstance(row, ChangeRow)]
 
     def copy(self) -> str:
         """Put the chosen changes' lines on the clipboard as plain lines; what was put there."""
@@ -167,6 +209,8 @@ class ChangeList(TallList):
         if row.editing:
             y += EDITOR
         high = round(y + self._foot(row) + TOP / 2)
+        if len(self._laid) > KEPT:
+            self._laid.clear()
         made = self._laid[row.id] = _Laid(row, width, placed, high, bed)
         return made
 

@@ -6,7 +6,7 @@ section, the lines with their marks, what the decision does to the file, and whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -167,44 +167,71 @@ def _home(change: Change) -> str:
 # ---------------------------------------------------------------------------- rows
 
 
-def change_rows(
-    deciding: Deciding,
-    marks: Mapping[Key, Marks],
-    *,
-    side: bool = False,
-    editing: int = 0,
-    decidable: bool = True,
-    sides: Sides = NO_SIDES,
-    known: dict[object, ChangeRow] | None = None,
-) -> list[Row]:
-    """Heads and changes, in the order they are asked.
+class ReviewRows:
+    """The rows of a difference, in the order they are asked: heads by group, changes under them.
 
-    Rows that say what they said before are taken from `known`, so that a step through some
-    thousand changes makes two new ones.
+    A row is made when it is looked at and again when what it says changed, so that a review of
+    some ten thousand changes costs what is seen of it. `marks` may grow while it is shown.
     """
-    rows: list[Row] = []
-    known = {} if known is None else known
 
-    def made(change: Change) -> ChangeRow:
-        decision = deciding.decision(change.n)
-        focused = change.n == deciding.focus
-        choice = deciding.choice(change.n) if change.conflict else ""
-        key = (change.n, decision, choice, side, focused, change.n == editing, decidable)
-        row = known.get(key)
-        if row is None or row.data is not change:
-            row = known[key] = change_row(
-                change, decision, marks, side=side, focused=focused, editing=change.n == editing,
-                decidable=decidable, sides=sides, choice=choice, own=deciding.own(change.n),
-            )  # fmt: skip
-        return row
+    def __init__(
+        self,
+        deciding: Deciding,
+        marks: Mapping[Key, Marks],
+        *,
+        side: bool = False,
+        editing: int = 0,
+        decidable: bool = True,
+        sides: Sides = NO_SIDES,
+    ) -> None:
+        self._deciding, self._marks, self._sides = deciding, marks, sides
+        self.side, self.editing, self.decidable = side, editing, decidable
+        self._made: dict[int, tuple[object, ChangeRow]] = {}
+        self._order: list[Row | int] = []  # a head, or the number of a change
+        for group, found in deciding.groups:
+            self._order.append(self._head(group, len(found)))
+            self._order += [change.n for change in found]
+        self._places = {(one if isinstance(one, int) else one.id): at
+                        for at, one in enumerate(self._order)}  # fmt: skip
 
-    for group, found in deciding.groups:
+    def _head(self, group: str, count: int) -> Row:
         title, why = GROUP_WORDS[group]
-        why = why if decidable else ""
-        detail = f"{number(len(found))}   {tr(why)}" if why else number(len(found))
-        rows.append(Row(f"head-{group}", tr(title), detail, head=True, spoken=tr(title)))
-        rows += [made(change) for change in found]
-    return rows
+        why = why if self.decidable else ""
+        detail = f"{number(count)}   {tr(why)}" if why else number(count)
+        return Row(f"head-{group}", tr(title), detail, head=True, spoken=tr(title))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self[at] for at in range(len(self)))
+
+    def __getitem__(self, at: int) -> Row:
+        one = self._order[at]
+        return self._row(one) if isinstance(one, int) else one
+
+    def place_of(self, row_id: str) -> int:
+        """Index of the row with that id, -1 when there is none."""
+        key = int(row_id[1:]) if row_id[1:].isdigit() else row_id
+        return self._places.get(key, -1)
+
+    def _row(self, n: int) -> ChangeRow:
+        deciding, change = self._deciding, self._deciding.change(n)
+        assert change is not None
+        decision = deciding.decision(n)
+        choice = deciding.choice(n) if change.conflict else ""
+        focused, editing = n == deciding.focus, n == self.editing
+        marked = (n, "") in self._marks or (n, "now") in self._marks
+        key = (decision, choice, self.side, focused, editing, self.decidable, marked)
+        known = self._made.get(n)
+        if known is not None and known[0] == key:
+            return known[1]
+        row = change_row(
+            change, decision, self._marks, side=self.side, focused=focused, editing=editing,
+            decidable=self.decidable, sides=self._sides, choice=choice, own=deciding.own(n),
+        )  # fmt: skip
+        self._made[n] = (key, row)
+        return row
 
 
 def change_row(

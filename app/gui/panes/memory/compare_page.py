@@ -11,7 +11,7 @@ from app.engine.records import Change, ProposalInfo
 from app.gui.look.text import number, plural, tr
 from app.gui.panes.memory.causes import maker
 from app.gui.panes.memory.change_list import ChangeList
-from app.gui.panes.memory.change_rows import change_rows
+from app.gui.panes.memory.change_rows import ReviewRows
 from app.gui.panes.memory.deciding import Deciding
 from app.gui.panes.memory.pieces import Key, Marks
 from app.gui.widgets.buttons import Button
@@ -32,7 +32,7 @@ class ComparePage(QWidget):
         self.other: ProposalInfo | None = None  # the second
         self._title = ""
         self._deciding = Deciding(())
-        self._marks: Mapping[Key, Marks] = {}
+        self._rows = ReviewRows(self._deciding, {}, decidable=False)
         self.list = ChangeList(tr("Changes between two versions"))
         self.list.focused.connect(self._on_focused)
         self.said = T("", "small", "text_soft")
@@ -79,7 +79,8 @@ class ComparePage(QWidget):
         self._show(changes, marks)
 
     def _show(self, changes: Sequence[Change], marks: Mapping[Key, Marks]) -> None:
-        self._deciding, self._marks = Deciding(changes), marks
+        self._deciding = Deciding(changes)
+        self._rows = ReviewRows(self._deciding, marks, decidable=False)
         lost = sum(len(c.before) for c in changes if c.kind == "dropped")
         added = sum(len(c.after) for c in changes if c.kind == "added")
         parts = [plural(len(changes), "{n} change", "{n} changes")]
@@ -92,8 +93,7 @@ class ComparePage(QWidget):
         self.render()
 
     def render(self) -> None:
-        rows = change_rows(self._deciding, self._marks, decidable=False)
-        self.list.show_rows(rows, self._deciding.focus)
+        self.list.show_rows(self._rows, self._deciding.focus)
         self._settle()
 
     def _settle(self) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice
 from typing import Literal
 
 from app.engine.records import Change, Decision
@@ -87,9 +88,12 @@ class Deciding:
     ) -> None:
         self.groups = grouped(changes)
         self.order = [change.n for _, found in self.groups for change in found]
+        self._at = {n: at for at, n in enumerate(self.order)}
         self._by_n = {change.n: change for change in changes}
+        self._conflicts = [self._by_n[n] for n in self.order if self._by_n[n].conflict]
         self._said = {d.n: d for d in decisions if d.n in self._by_n}
-        self._lately = list(self._said)
+        self.turns = 0  # how often anything was decided or taken back
+        self._lately: dict[int, None] = dict.fromkeys(self._said)  # the last one at the end
         self._chosen: dict[int, Choice] = {}
         self._own = {d.n: d.text for d in self._said.values() if d.text is not None}
         self.moves_on = moves_on
@@ -115,8 +119,7 @@ class Deciding:
 
     def conflicts(self, *, left: bool = False) -> list[Change]:
         """What both sides changed; `left`: that is not decided."""
-        open_ = self.left() if left else [self._by_n[n] for n in self.order]
-        return [change for change in open_ if change.conflict]
+        return [c for c in self._conflicts if not left or c.n not in self._said]
 
     def decisions(self) -> tuple[Decision, ...]:
         return tuple(self._said[n] for n in sorted(self._said))
@@ -126,6 +129,14 @@ class Deciding:
 
     def count(self) -> int:
         return len(self.order)
+
+    def place_of(self, n: int) -> int:
+        """Where change `n` stands in the order, -1 when there is none."""
+        return self._at.get(n, -1)
+
+    def count_accepted(self) -> int:
+        """How many changes are accepted."""
+        return sum(decision.verdict == "accept" for decision in self._said.values())
 
     def accepted(self) -> list[Change]:
         return [self._by_n[n] for n in self.order if self._verdict(n) == "accept"]
@@ -169,12 +180,14 @@ class Deciding:
                 self._forget(n)
             self.focus = known[-1]
             return False
+        self.turns += 1
         for n, made in wanted.items():
             self._said[n] = made
             self._chosen.pop(n, None)
             if text is not None:
                 self._own[n] = text
-            self._lately = [one for one in self._lately if one != n] + [n]
+            self._lately.pop(n, None)
+            self._lately[n] = None
         self.focus = known[-1]
         if self.moves_on:
             self.focus = self.next_undecided(known[-1]) or known[-1]
@@ -197,7 +210,7 @@ class Deciding:
 
     def take_back(self, numbers: Sequence[int]) -> bool:
         """Take decisions back: of these changes, or else the last one that was made."""
-        known = [n for n in numbers if n in self._said] or self._lately[-1:]
+        known = [n for n in numbers if n in self._said] or list(self._lately)[-1:]
         for n in known:
             self._forget(n)
         if known:
@@ -205,18 +218,20 @@ class Deciding:
         return bool(known)
 
     def _forget(self, n: int) -> None:
+        self.turns += 1
         if (change := self._by_n.get(n)) is not None and change.conflict:
             self._chosen.setdefault(n, choice_of(change, self._said.get(n)))
         self._said.pop(n, None)
-        self._lately = [one for one in self._lately if one != n]
+        self._lately.pop(n, None)
 
     def accept_rest(self) -> tuple[int, int]:
         """Accept what is undecided and cannot lose anything: (accepted, left to be asked)."""
         rest = self.left()
         safe = [c for c in rest if not asked_alone(c)]
+        self.turns += 1
         for change in safe:
             self._said[change.n] = Decision(change.n, "accept")
-            self._lately.append(change.n)
+            self._lately[change.n] = None
         self.focus = self.next_undecided(0) or self.focus
         return len(safe), len(rest) - len(safe)
 
@@ -227,25 +242,20 @@ class Deciding:
 
         `only`: those that are walked through.
         """
-        order = [n for n in self.order if n == self.focus or only(self._by_n[n])]
-        if not order:
-            return 0
-        at = order.index(self.focus) if self.focus in self._by_n else -1
-        at += by
-        if 0 <= at < len(order):
-            self.focus = order[at]
-            return self.focus
+        at = self._at.get(self.focus, -1) + by
+        while 0 <= at < len(self.order):
+            if only(self._by_n[self.order[at]]):
+                self.focus = self.order[at]
+                return self.focus
+            at += by
         if by < 0:
-            return self.focus
-        found = self.next_undecided(0)
-        if found:
+            return self.focus if self.focus in self._by_n else 0
+        if found := self.next_undecided(0):
             self.focus = found
         return found
 
     def next_undecided(self, after: int) -> int:
         """The next undecided change after `after`, going round; 0 when all are decided."""
-        at = self.order.index(after) + 1 if after in self._by_n else 0
-        for n in self.order[at:] + self.order[:at]:
-            if n not in self._said:
-                return n
-        return 0
+        at = self._at.get(after, -1) + 1
+        round_ = chain(islice(self.order, at, None), islice(self.order, at))
+        return next((n for n in round_ if n not in self._said), 0)

@@ -82,7 +82,7 @@ class Acts:
 
     def show_apply(self, deciding: Deciding, reason: str) -> None:
         """The count in the main button, and how far one is."""
-        accepted, decided, whole = len(deciding.accepted()), deciding.decided(), deciding.count()
+        accepted, decided, whole = deciding.count_accepted(), deciding.decided(), deciding.count()
         if accepted:
             words = plural(accepted, "Apply {n} change", "Apply {n} changes")
         elif decided and decided == whole:

@@ -56,7 +56,6 @@ class LineRow(Row):
     number: int = 0
     shown: Shown = NOTHING
     sign: str = ""
-    tint: str = ""
     pinned: bool = False
     origin: Origin | None = None
     gone: int = 0
@@ -126,6 +125,7 @@ class LinesView(TallList):
         self._left = left
         self._origins = False
         self._needle = ""
+        self._tints: Mapping[str, str] = {}
         self._paras: dict[str, tuple[LineRow, int, Para]] = {}
         self._steps: dict[int, tuple[QFont, int, int]] = {}
         self._heights: dict[tuple[int, int], tuple[Shown, int]] = {}  # by line and room
@@ -138,15 +138,19 @@ class LinesView(TallList):
     def set_origins(self, on: bool) -> None:
         if on != self._origins:
             self._origins = on
-            self.forget()
-            self.measure_all()
-            self.viewport().update()
+            self.lay_again()
 
     def set_needle(self, needle: str) -> None:
         """Mark every place of `needle`."""
         self._needle = needle
         self.forget()
         self.viewport().update()
+
+    def set_tints(self, tints: Mapping[str, str]) -> None:
+        """Grounds of single rows by their ids."""
+        if tints != self._tints:
+            self._tints = tints
+            self.viewport().update()
 
     def forget(self) -> None:
         self._paras.clear()
@@ -263,8 +267,8 @@ class LinesView(TallList):
             self._draw_gone(painter, box, row)
             return
         one = row.shown
-        if row.tint:
-            painter.fillRect(box, token(row.tint))
+        if tint := self._tints.get(row.id):
+            painter.fillRect(box, token(tint))
         if one.blank:
             return
         card = box.adjusted(self._left, 0, -10, 0)
@@ -318,8 +322,8 @@ class LinesView(TallList):
             paint_icon(painter, "pin", right - 14, middle - 7, 14, "accent")
 
     def _draw_gone(self, painter: QPainter, box: QRectF, row: LineRow) -> None:
-        if row.tint:
-            painter.fillRect(box, token(row.tint))
+        if tint := self._tints.get(row.id):
+            painter.fillRect(box, token(tint))
         left = box.left() + self._left + self._text_left()
         middle = box.center().y()
         painter.setFont(font("small", 600))

@@ -6,12 +6,14 @@ Clicks and the wheel move by change; the keys are J and K.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPen, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from app.engine.records import Change
 from app.gui.look.text import number, tr
 from app.gui.look.theme import theme, token
 from app.gui.panes.memory.change_rows import word_of
@@ -53,7 +55,10 @@ class Overview(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._marks: list[Mark] = []
+        self._deciding: Deciding | None = None
+        self._changes: list[tuple[str, Change]] = []  # its group, and each change
+        self._bars: dict[int, int] = {}  # px row -> place of the change that matters most there
+        self._drawn: object = None  # what the bars were made of
         self._front = 0
         self._turned = 0
         self.setFixedWidth(WIDE)
@@ -66,16 +71,13 @@ class Overview(QWidget):
 
     def show_deciding(self, deciding: Deciding) -> None:
         """Follow the decisions and the change in front."""
-        self._marks = [
-            Mark(
-                change.n,
-                change.kind if group == "apart" else group,
-                word_of(change),
-                deciding.decision(change.n) is not None,
-            )
-            for group, found in deciding.groups
-            for change in found
-        ]
+        if deciding is not self._deciding:
+            self._deciding = deciding
+            self._changes = [
+                (change.kind if group == "apart" else group, change)
+                for group, found in deciding.groups
+                for change in found
+            ]
         self._front = deciding.focus
         said = tr("Overview: {n} of {all} decided", n=number(deciding.decided()),
                   all=number(deciding.count()))  # fmt: skip
@@ -83,7 +85,16 @@ class Overview(QWidget):
         self.update()
 
     def marks(self) -> list[Mark]:
-        return list(self._marks)
+        return [self.mark(at) for at in range(len(self._changes))]
+
+    def mark(self, at: int) -> Mark:
+        """The mark of the change at that place."""
+        group, change = self._changes[at]
+        return Mark(change.n, group, word_of(change), self._decided(at))
+
+    def _decided(self, at: int) -> bool:
+        n = self._changes[at][1].n
+        return self._deciding is not None and self._deciding.decision(n) is not None
 
     def y_of(self, at: int) -> float:
         """The middle of mark `at`, in px."""
@@ -91,17 +102,17 @@ class Overview(QWidget):
 
     def _step(self) -> float:
         room = max(self.height() - 2 * EDGE, 1)
-        return min(float(STEP), room / max(len(self._marks), 1))
+        return min(float(STEP), room / max(len(self._changes), 1))
 
     def _at(self, y: float) -> int:
         at = int((y - EDGE) / self._step())
-        return max(0, min(at, len(self._marks) - 1))
+        return max(0, min(at, len(self._changes) - 1))
 
     # ------------------------------------------------------------------ hands
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton and self._marks:
-            self.wanted.emit(self._marks[self._at(event.position().y())].n)
+        if event.button() == Qt.MouseButton.LeftButton and self._changes:
+            self.wanted.emit(self._changes[self._at(event.position().y())][1].n)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         self._turned += event.angleDelta().y()
@@ -112,8 +123,8 @@ class Overview(QWidget):
         event.accept()
 
     def event(self, event: object) -> bool:
-        if isinstance(event, QHelpEvent) and self._marks:
-            mark = self._marks[self._at(event.pos().y())]
+        if isinstance(event, QHelpEvent) and self._changes:
+            mark = self.mark(self._at(event.pos().y()))
             state = tr("decided") if mark.decided else tr("not decided")
             said = tr("{what}, {state}", what=mark.words, state=state)
             QToolTip.showText(event.globalPos(), plain_tip(said), self)
@@ -125,32 +136,38 @@ class Overview(QWidget):
     def paintEvent(self, event: object) -> None:
         painter = smooth(self)
         if self._step() < CROWD:
-            for y, mark in self._density().items():
-                _bar(painter, mark, QPointF(WIDE / 2 + 1, y), max(self._step(), 1.0))
+            for y, at in self._density().items():
+                _bar(painter, self.mark(at), QPointF(WIDE / 2 + 1, y), max(self._step(), 1.0))
         else:
-            for at, mark in enumerate(self._marks):
+            for at in range(len(self._changes)):
                 center = QPointF(WIDE / 2 + 1, self.y_of(at))
-                _shape(painter, mark, center, min(3.5, self._step() / 2 - 0.5))
-        front = next((at for at, mark in enumerate(self._marks) if mark.n == self._front), -1)
+                _shape(painter, self.mark(at), center, min(3.5, self._step() / 2 - 0.5))
+        front = self._deciding.place_of(self._front) if self._deciding is not None else -1
         if front >= 0:
             high = max(self._step() - 2, 4.0)
             bar = QRectF(0, self.y_of(front) - high / 2, 2.5, high)
             painter.fillRect(bar, token("accent"))
         painter.end()
 
-    def _density(self) -> dict[int, Mark]:
-        """For each px row the mark that matters most there: what is open, losses before others."""
-        rows: dict[int, Mark] = {}
-        for at, mark in enumerate(self._marks):
-            y = round(self.y_of(at))
-            here = rows.get(y)
-            if here is None or _weight(mark) > _weight(here):
-                rows[y] = mark
-        return rows
+    def _density(self) -> dict[int, int]:
+        """For each px row the change that matters most there: what is open, losses before others.
 
+        Counted anew only when something was decided, not at each step.
+        """
+        key = (self._deciding, self._deciding and self._deciding.turns, self.height())
+        if key == self._drawn:
+            return self._bars
+        self._drawn, bars, step = key, {}, self._step()
+        for y in range(EDGE, self.height() - EDGE + 1):
+            first = max(math.ceil((y - EDGE - 0.5) / step - 0.5), 0)
+            last = min(math.ceil((y - EDGE + 0.5) / step - 0.5), len(self._changes))
+            if first < last:
+                bars[y] = max(range(first, last), key=self._weight)
+        self._bars = bars
+        return bars
 
-def _weight(mark: Mark) -> tuple[bool, bool]:
-    return not mark.decided, mark.group in ("conflict", "dropped")
+    def _weight(self, at: int) -> tuple[bool, bool]:
+        return not self._decided(at), self._changes[at][0] in ("conflict", "dropped")
 
 
 def _bar(painter: QPainter, mark: Mark, center: QPointF, high: float) -> None:

@@ -65,6 +65,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.origins_on = bool(desk.kept.get("memory.origins", False))
         self.edit_open = False
         self.applying = False
+        self._preview_wanted = False
         self._origins: dict[int, Origin] = {}
         self._touched: dict[str, tuple[int, str]] = {}  # line of the file -> waiting change
         self.keeper = Keeper(self)

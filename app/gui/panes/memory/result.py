@@ -6,10 +6,11 @@ One walk over the file and the result side by side: lines that differ are known 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from app.engine.records import Change, Preview
+from app.engine.records import Change, Decision, Preview
 from app.gui.panes.memory.deciding import Deciding
 from app.gui.panes.memory.lines_view import LineRow, line_rows
 
@@ -19,35 +20,69 @@ SIGNS = {
 }  # fmt: skip
 
 
-def result_rows(
+@dataclass(frozen=True)
+class Said:
+    """A change that is accepted, and the lines it writes."""
+
+    change: Change
+    lines: Sequence[str]
+
+
+def accepted(deciding: Deciding) -> list[Said]:
+    """What is accepted now, in the order it is asked."""
+    return [Said(c, _lines(c, deciding.decision(c.n))) for c in deciding.accepted()]
+
+
+def _lines(change: Change, decision: Decision | None) -> Sequence[str]:
+    own = decision.text if decision is not None else None
+    return own.split("\n") if own is not None else change.after
+
+
+@dataclass(frozen=True)
+class Result:
+    """What Apply would write. `plain` are the rows of its text alone, `rows` those with signs.
+
+    `places`: base line -> line of the result. `written`: a line that the file now lacks -> where
+    it stands. `gone`: a change -> the id of the rule in its place.
+    """
+
+    text: str
+    plain: Sequence[LineRow]
+    rows: Sequence[LineRow]
+    places: Mapping[int, int]
+    written: Mapping[str, Sequence[int]]
+    gone: Mapping[int, str]
+
+
+def result_of(
     base: str,
     preview: Preview,
-    deciding: Deciding,
+    said: Sequence[Said],
     pinned_lines: frozenset[str] = frozenset(),
-    plain: Sequence[LineRow] | None = None,
-) -> list[LineRow]:
-    """The rows of the result; the change in focus is tinted, wherever it stands now. `plain`: the
-    rows of its text, where they are at hand."""
-    rows = line_rows(preview.text) if plain is None else plain
-    lines = preview.text.split("\n")
-    places, gone = walk(base.split("\n"), lines, frozenset(preview.touched), _becomes(deciding))
-    kinds = _kinds(deciding)
-    focus = deciding.change(deciding.focus)
-    tints = _tinted(focus, deciding, places, lines, frozenset(preview.touched))
+    known: Sequence[LineRow] = (),
+) -> Result:
+    """The result with its signs. Costs the whole file: made in a thread. `known`: the rows of the
+    text before it, of which those are taken that still say the same."""
+    plain = line_rows(preview.text, known)
+    lines, touched = preview.text.split("\n"), frozenset(preview.touched)
+    places, gone = walk(base.split("\n"), lines, touched, _becomes(said))
+    kinds = {line: SIGNS.get(s.change.kind, "~") for s in said for line in s.lines}
+    losses = _losses(said, gone)
+    who = {n: f"g{at}" for at, (_, numbers) in losses.items() for n in numbers}
     out: list[LineRow] = []
-    losses = _losses(deciding, gone)
-    for row in rows:
+    for row in plain:
         at = row.number - 1
         if at in losses:
-            out.append(_gone(at, *losses.pop(at), focus))
-        sign = kinds.get(str(row.data), "") if row.number in preview.touched else ""
-        tint = tints.get(row.number, "")
+            out.append(_gone(at, losses.pop(at)[0]))
+        sign = kinds.get(str(row.data), "") if row.number in touched else ""
         pinned = str(row.data) in pinned_lines
-        if sign or tint or pinned:
-            row = replace(row, sign=sign, tint=tint, pinned=pinned)
-        out.append(row)
-    out += [_gone(at, *found, focus) for at, found in sorted(losses.items())]
-    return out
+        out.append(replace(row, sign=sign, pinned=pinned) if sign or pinned else row)
+    out += [_gone(at, count) for at, (count, _) in sorted(losses.items())]
+    written: dict[str, list[int]] = defaultdict(list)
+    for n in sorted(touched):
+        if n <= len(lines) and lines[n - 1]:
+            written[lines[n - 1]].append(n)
+    return Result(preview.text, plain, out, places, written, who)
 
 
 def walk(
@@ -79,31 +114,18 @@ def walk(
     return places, gone
 
 
-def _becomes(deciding: Deciding) -> dict[int, frozenset[str]]:
-    found: dict[int, frozenset[str]] = {}
-    for change in deciding.accepted():
-        if change.base_line and change.after and change.kind != "moved":
-            decision = deciding.decision(change.n)
-            own = decision.text if decision is not None else None
-            lines = own.split("\n") if own is not None else change.after
-            found[change.base_line] = frozenset(lines)
-    return found
+def _becomes(said: Sequence[Said]) -> dict[int, frozenset[str]]:
+    return {
+        s.change.base_line: frozenset(s.lines)
+        for s in said
+        if s.change.base_line and s.change.after and s.change.kind != "moved"
+    }
 
 
-def _kinds(deciding: Deciding) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for change in deciding.accepted():
-        decision = deciding.decision(change.n)
-        own = decision.text if decision is not None else None
-        for line in own.split("\n") if own is not None else change.after:
-            found[line] = SIGNS.get(change.kind, "~")
-    return found
-
-
-def _losses(deciding: Deciding, gone: dict[int, int]) -> dict[int, tuple[int, list[int]]]:
+def _losses(said: Sequence[Said], gone: dict[int, int]) -> dict[int, tuple[int, list[int]]]:
     """Result index -> (lines gone there, the changes that took them)."""
     out: dict[int, tuple[int, list[int]]] = {}
-    for change in deciding.accepted():
+    for change in (s.change for s in said):
         if change.kind != "dropped" or not change.base_line:
             continue
         at = gone.get(change.base_line)
@@ -113,31 +135,30 @@ def _losses(deciding: Deciding, gone: dict[int, int]) -> dict[int, tuple[int, li
     return out
 
 
-def _gone(at: int, count: int, who: list[int], focus: Change | None) -> LineRow:
-    tint = "lost_bg" if focus is not None and focus.n in who else ""
-    return LineRow(f"g{at}", "", tone="off", gone=count, tint=tint, tip=" ")
+def _gone(at: int, count: int) -> LineRow:
+    return LineRow(f"g{at}", "", tone="off", gone=count, tip=" ")
 
 
-def _tinted(
-    focus: Change | None,
-    deciding: Deciding,
-    places: dict[int, int],
-    lines: list[str],
-    touched: frozenset[int],
-) -> dict[int, str]:
+def tints(result: Result, focus: Change | None, decision: Decision | None) -> dict[str, str]:
+    """Row id -> ground of the rows that the change in front is about, wherever they stand now."""
     if focus is None:
         return {}
-    decision = deciding.decision(focus.n)
     if decision is not None and decision.verdict == "accept":
-        own = decision.text
-        wanted = set(own.split("\n") if own is not None else focus.after) - {""}
+        if rule := result.gone.get(focus.n):
+            return {rule: "lost_bg"}
         ground = "added_bg" if focus.kind == "added" else "accent_softer"
-        return {n: ground for n in touched if n <= len(lines) and lines[n - 1] in wanted}
+        wanted = dict.fromkeys(_lines(focus, decision))
+        return {f"l{n}": ground for line in wanted for n in result.written.get(line, ())}
     if not focus.base_line:
         return {}
-    wanted = set(focus.before) - {""}
+    base = range(focus.base_line, focus.base_line + len(focus.before))
     if focus.kind == "merged":
-        base = [i for i, at in places.items() if lines[at - 1] in wanted]
-    else:
-        base = list(range(focus.base_line, focus.base_line + len(focus.before)))
-    return {places[i]: "accent_softer" for i in base if i in places}
+        base = _standing(result, frozenset(focus.before) - {""})
+    return {f"l{result.places[i]}": "accent_softer" for i in base if i in result.places}
+
+
+def _standing(result: Result, wanted: frozenset[str]) -> Sequence[int]:
+    """The base lines that say what was merged; its lines may stand far from each other."""
+    plain = result.plain
+    return [i for i, at in result.places.items()
+            if at <= len(plain) and plain[at - 1].data in wanted]  # fmt: skip

@@ -5,11 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.engine.records import Preview
+from app.engine.records import Change, Decision
 from app.gui.look.text import thousands, tr
-from app.gui.panes.memory.deciding import Deciding
-from app.gui.panes.memory.lines_view import LineRow, LinesView, line_rows
-from app.gui.panes.memory.result import result_rows
+from app.gui.panes.memory.lines_view import LinesView
+from app.gui.panes.memory.result import Result, tints
 from app.gui.widgets.labels import T
 from app.gui.widgets.meter import Share
 
@@ -19,8 +18,7 @@ class ResultPanel(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._text: str | None = None
-        self._plain: list[LineRow] = []
+        self.result: Result | None = None
         self.lines = LinesView(tr("Result: what Apply writes now"), compact=True, left=0)
         self.lines.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.share = Share(tr("Budget"), 72)
@@ -48,15 +46,20 @@ class ResultPanel(QWidget):
             words = tr("{n} of {limit}", n=thousands(tokens), limit=thousands(budget))
             self.budget.setText(words)
 
-    def show_result(
-        self, base: str, preview: Preview, deciding: Deciding, pinned: frozenset[str]
-    ) -> None:
-        """The lines with their signs; those of the change in front are brought into view."""
-        if preview.text != self._text:
-            self._text, self._plain = preview.text, line_rows(preview.text, self._plain)
-        rows = result_rows(base, preview, deciding, pinned, self._plain)
-        self.lines.set_rows(rows)
-        tinted = next((row for row in rows if row.tint), None)
-        if tinted is not None:
+    def show_result(self, result: Result) -> None:
+        """The lines with their signs."""
+        self.result = result
+        self.lines.set_rows(result.rows)
+
+    def show_front(self, focus: Change | None, decision: Decision | None) -> None:
+        """Tint the lines the change in front is about, and bring them into view."""
+        found = tints(self.result, focus, decision) if self.result is not None else {}
+        self.lines.set_tints(found)
+        if found:
             model = self.lines.rows_model
-            self.lines.scrollTo(model.index(model.place_of(tinted.id)))
+            first = min(model.place_of(row_id) for row_id in found)
+            self.lines.scrollTo(model.index(first))
+
+    def clear(self) -> None:
+        self.result = None
+        self.lines.set_rows([])

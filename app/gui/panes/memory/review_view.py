@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from app.engine.records import Change, Preview, Proposal, Source
+from app.engine.records import Change, Proposal, Source
 from app.gui.look.text import tr
 from app.gui.panes.memory.change_card import ChangeCard
 from app.gui.panes.memory.change_list import ChangeList
-from app.gui.panes.memory.change_rows import ChangeRow, change_rows, concerns
+from app.gui.panes.memory.change_rows import ReviewRows, concerns
 from app.gui.panes.memory.checklist import Checklist
 from app.gui.panes.memory.columns_page import ColumnsPage
 from app.gui.panes.memory.conflicts import Choice, Sides, choices, written
@@ -22,6 +22,7 @@ from app.gui.panes.memory.deciding import Deciding, Verdict
 from app.gui.panes.memory.halves import Halves
 from app.gui.panes.memory.overview import Overview
 from app.gui.panes.memory.pieces import Key, Marks
+from app.gui.panes.memory.result import Result
 from app.gui.panes.memory.result_panel import ResultPanel
 
 
@@ -38,13 +39,12 @@ class ReviewView(QWidget):
         super().__init__(parent)
         self.proposal: Proposal | None = None
         self.deciding = Deciding(())
-        self.preview: Preview | None = None
         self._marks: Mapping[Key, Marks] = {}
         self._sides = Sides()
         self._side = False
         self._editing = 0
         self.pinned: frozenset[str] = frozenset()
-        self._known: dict[object, ChangeRow] = {}
+        self._rows = ReviewRows(self.deciding, {})
         self.reading_only = False
         self.checklist = Checklist()
         self.list = ChangeList(tr("Changes"))
@@ -97,39 +97,44 @@ class ReviewView(QWidget):
     def show_proposal(
         self,
         proposal: Proposal,
+        deciding: Deciding,
         marks: Mapping[Key, Marks],
         pinned: frozenset[str] = frozenset(),
         *,
         sides: Sides,
-        moves_on: bool = True,
     ) -> None:
         """Show a proposal; of one that is shown already, the change in front stays in front."""
         same = self.proposal is not None and self.proposal.info.id == proposal.info.id
         front = self.deciding.change(self.deciding.focus) if same else None
         self.proposal, self._marks, self.pinned = proposal, marks, pinned
         self._sides = sides
-        self._known.clear()
         self._editing = 0
-        self.deciding = Deciding(proposal.changes, proposal.decisions, moves_on=moves_on)
+        self.deciding = deciding
+        self._rows = ReviewRows(deciding, marks, decidable=not self.reading_only, sides=sides)
         if front is not None:
             kept = [c.n for c in proposal.changes if (c.before, c.after) == _said(front)]
             met = any(c.conflict and self.deciding.decision(c.n) is None for c in proposal.changes)
             if kept and not met:  # what both changed is asked before anything else
                 self.deciding.focus = kept[0]
         if not same:
-            self.preview = None
+            self.right.clear()
             self.list.verticalScrollBar().setValue(0)
         self.render()
 
     def clear(self) -> None:
-        self.proposal, self.deciding, self.preview = None, Deciding(()), None
+        self.proposal, self.deciding = None, Deciding(())
         self._editing = 0
 
-    def show_preview(self, preview: Preview, tokens: int = 0, budget: int = 0) -> None:
+    def show_result(self, result: Result, tokens: int = 0, budget: int = 0) -> None:
         """What Apply would write now."""
-        self.preview = preview
         self.right.show_budget(tokens, budget)
-        self._render_result()
+        self.right.show_result(result)
+        self._show_front()
+
+    def marks_came(self) -> None:
+        """More marks inside words are there: the rows that have them say so."""
+        if self.proposal is not None and not self.in_columns() and not self._editing:
+            self.list.show_rows(self._rows, self.deciding.focus)
 
     def render(self) -> None:
         proposal = self.proposal
@@ -149,23 +154,18 @@ class ReviewView(QWidget):
             if not c.ok and concerns(c.name, c.detail, proposal.changes)
         )  # fmt: skip
         self.checklist.set_checks(proposal.checks, links)
-        rows = change_rows(
-            self.deciding,
-            self._marks,
-            side=self._side,
-            editing=self._editing,
-            decidable=not self.reading_only,
-            sides=self._sides,
-            known=self._known,
-        )
-        self.list.show_rows(rows, self.deciding.focus)
+        self._rows.side, self._rows.editing = self._side, self._editing
+        self.list.show_rows(self._rows, self.deciding.focus)
         self.strip.show_deciding(self.deciding)
-        self._render_result()
+        self._show_front()
 
-    def _render_result(self) -> None:
-        if self.preview is not None and self.proposal is not None:
-            base = self.proposal.base
-            self.right.show_result(base, self.preview, self.deciding, self.pinned)
+    def _show_front(self) -> None:
+        front = self.in_front()
+        self.right.show_front(front, self.deciding.decision(front.n) if front else None)
+
+    def measuring(self) -> bool:
+        """Whether rows that are not seen still get their heights, in short turns."""
+        return self.list.measuring() or self.result.measuring()
 
     # ------------------------------------------------------------------ deciding
 
@@ -177,10 +177,10 @@ class ReviewView(QWidget):
         return self._decide(self._numbers(), verdict)
 
     def _decide(self, numbers: list[int], verdict: Verdict, text: str | None = None) -> bool:
-        before = self.deciding.decisions()
+        before = self.deciding.turns
         self._editing = 0
         self.deciding.decide(numbers, verdict, text)
-        said = self.deciding.decisions() != before or not numbers
+        said = self.deciding.turns != before or not numbers
         if said:
             self._after()
         return said
@@ -313,7 +313,7 @@ class ReviewView(QWidget):
 
     def _on_toggled(self, n: int) -> None:
         decision = self.deciding.decision(n)
-        if decision is None and n in [c.n for c in self.deciding.conflicts()]:
+        if decision is None and (change := self.deciding.change(n)) and change.conflict:
             self.go_to(n)  # a conflict is chosen first
             return
         self._decide([n], decision.verdict if decision is not None else "accept")

@@ -6,6 +6,7 @@ is dropped when it comes: what stands at the right is always what Apply would wr
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -14,17 +15,19 @@ from app.engine.errors import Unreadable, UserError
 from app.engine.records import Change, JobInfo, Preview, Proposal, ProposalInfo, Source
 from app.gui.look.text import number, plural, tr
 from app.gui.panes.memory.conflicts import Choice, sides_of
-from app.gui.panes.memory.deciding import Verdict
+from app.gui.panes.memory.deciding import Deciding, Verdict
 from app.gui.panes.memory.list_rows import is_open
 from app.gui.panes.memory.pieces import Key, Marks, pairs
+from app.gui.panes.memory.result import accepted, result_of
 from app.gui.widgets.dialogs import ask
 from app.gui.widgets.notices import Act
 from app.gui.widgets.pane import Target
 
 WORK = (
     "refresh", "review", "preview", "keep", "apply", "why", "version", "compare", "save", "restore",
-    "undo", "reject", "consolidate", "open", "action", "apart", "list",
+    "undo", "reject", "consolidate", "open", "action", "apart", "list", "marks",
 )  # fmt: skip
+AT_FIRST = 200  # changes whose words are compared before a review is shown
 ENDED = ("failed", "skipped", "cancelled")
 
 
@@ -72,13 +75,26 @@ class Reviews:
         self._ask_preview()
 
     async def _show_proposal(self: Any, proposal: Proposal, pinned: frozenset[str]) -> None:
-        marks, moves_on = await self.marks_of(proposal.changes), await self._moves_on()
+        moves_on = await self._moves_on()
+        deciding = await asyncio.to_thread(
+            Deciding, proposal.changes, proposal.decisions, moves_on=moves_on
+        )
+        asked = [c for n in deciding.order if (c := deciding.change(n)) is not None]
+        marks = await self.marks_of(asked[:AT_FIRST])
         opened = is_open(proposal.info)
         self.review.reading_only = not opened
         self.show_mode("review" if opened else "closed")  # first: rows are laid out for a width
+        await asyncio.sleep(0)  # the place turns, then its rows come
         sides = sides_of(proposal, self.desk.now())
-        self.review.show_proposal(proposal, marks, pinned, sides=sides, moves_on=moves_on)
+        self.review.show_proposal(proposal, deciding, marks, pinned, sides=sides)
         self.settle_head()
+        self.tasks.latest("marks", self._more_marks(asked[AT_FIRST:], marks))
+
+    async def _more_marks(self: Any, rest: Sequence[Change], marks: dict[Key, Marks]) -> None:
+        """The marks inside words of what is asked later, some hundred changes at a time."""
+        for at in range(0, len(rest), AT_FIRST):
+            marks |= await self.marks_of(rest[at : at + AT_FIRST])
+            self.review.marks_came()
 
     async def _moves_on(self: Any) -> bool:
         """Whether deciding walks on to the next open change: a setting of the person's."""
@@ -208,19 +224,29 @@ class Reviews:
         self._ask_preview()
 
     def _ask_preview(self: Any) -> None:
-        self.tasks.latest("preview", self._preview())
+        """One at a time, and after it the newest: a large file costs each of them a while."""
+        self._preview_wanted = True
+        if not self.tasks.running("preview"):
+            self.tasks.start("preview", self._preview())
 
     async def _preview(self: Any) -> None:
-        proposal = self.review.proposal
-        if proposal is None:
-            return
-        decisions = self.review.deciding.decisions()
-        found: Preview = await self.desk.engine.ask.preview(proposal.info.id, decisions)
-        if self.review.proposal is not proposal or decisions != self.review.deciding.decisions():
-            return
-        memory = self.memory
-        share = memory.tokens / max(len(memory.text), 1) or 0.25
-        self.review.show_preview(found, round(share * len(found.text)), memory.budget)
+        while self._preview_wanted and self.review.proposal is not None:
+            self._preview_wanted = False
+            review, proposal = self.review, self.review.proposal
+            deciding, turns = review.deciding, review.deciding.turns
+            found: Preview = await self.desk.engine.ask.preview(
+                proposal.info.id, deciding.decisions()
+            )
+            known = review.right.result.plain if review.right.result is not None else ()
+            result = await asyncio.to_thread(
+                result_of, proposal.base, found, accepted(deciding), review.pinned, known
+            )
+            if review.deciding is not deciding or turns != deciding.turns:
+                self._preview_wanted = True
+                continue
+            memory = self.memory
+            share = memory.tokens / max(len(memory.text), 1) or 0.25
+            review.show_result(result, round(share * len(found.text)), memory.budget)
 
     async def show_raw(self: Any) -> None:
         """The model's untouched answer."""

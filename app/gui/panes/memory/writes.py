@@ -64,7 +64,7 @@ class Writes:
             return plural(len(conflicts), "{n} conflict left", "{n} conflicts left")
         if not deciding.decided():
             return tr("Nothing is decided yet.")
-        if not deciding.accepted() and deciding.decided() < deciding.count():
+        if not deciding.count_accepted() and deciding.decided() < deciding.count():
             return tr("No change is accepted yet.")
         return ""
 

@@ -1,0 +1,270 @@
+"""How long a review stops the window: the worst gap of its loop, on the real place and engine.
+
+A ticker in the window's loop notes how long the loop was busy with anything else. A gap is counted
+in time of the processor or of the clock, whichever is less: what other programs took is not ours,
+and work in C that runs beside the loop is none. `…_gap_ms` is the median over several runs of the
+worst gap of one act, `…_gap_ms_limit` what it may be (no gap above 50 ms); exit 1 past a limit.
+
+* `review_open_*`: a waiting review is opened until all of it stands: 20, 200 and 3,000 changes, a
+  file of 3 MB with every line changed, lines of 600 characters, Chinese.
+* `review_decide_*`: changes are accepted one after the other.
+* `review_step_*`: J through them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.gui.panes.memory.pane import MemoryPane
+
+LIMIT = 50.0  # ms (look.md: nothing stops the window longer)
+TICK = 0.002  # seconds between two looks
+NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
+_VOCABULARY = (
+    "tern gull boat pier mast keel sail rope buoy reef harbour lantern captain letter barrel "
+    "anchor probe sensor cloud ledger"
+)
+WORDS = _VOCABULARY.split(" ")
+SIGNS = "对账脚本周报日志备份迁移会议上海报表邮件潮汐仪器校准仓库"
+
+Text = tuple[str, str]  # MEMORY.md, and what a run proposes in its place
+Rows = dict[str, float | str]
+
+
+class Gaps:
+    """The longest time the loop did not turn, since `begin`."""
+
+    def __init__(self) -> None:
+        self.worst = 0.0
+        self._task = asyncio.ensure_future(self._run())
+
+    def begin(self) -> None:
+        self.worst = 0.0
+
+    def end(self) -> None:
+        self._task.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            clock, work = time.perf_counter(), time.process_time()
+            await asyncio.sleep(TICK)
+            late = time.perf_counter() - clock - TICK
+            self.worst = max(self.worst, min(late, time.process_time() - work))
+
+
+# ---------------------------------------------------------------------------- what is reviewed
+
+
+def _fact(draw: random.Random, n: int, length: int = 60) -> str:
+    words = [f"Fact {n}"]
+    while sum(map(len, words)) < length:
+        words.append(draw.choice(WORDS))
+    return "- " + " ".join(words)
+
+
+def _chinese(draw: random.Random, n: int) -> str:
+    return f"- {n} " + "".join(draw.choice(SIGNS) for _ in range(80))
+
+
+def texts(count: int, fact: Callable[[random.Random, int], str] = _fact) -> Text:
+    """A file and a candidate that differ by about `count` changes of every kind."""
+    draw = random.Random(7)
+    old = ["# Memory"]
+    new = ["# Memory"]
+    for n in range(count):
+        if n % 20 == 0:
+            head = ["", f"## Part {n // 20}", ""]
+            old += head
+            new += head
+        line = fact(draw, n)
+        old.append(line)
+        match n % 10:
+            case 0:
+                pass  # lost
+            case 1:
+                new += [line, fact(draw, count + n)]  # one more
+            case _:
+                new.append(f"{line}, seen again on day {n % 28 + 1}")
+    return "\n".join(old) + "\n", "\n".join(new) + "\n"
+
+
+def large(size: int) -> Text:
+    """A file of about `size` bytes, and the same with every line changed."""
+    return texts(size // 66)
+
+
+def long_lines(count: int) -> Text:
+    return texts(count, lambda draw, n: _fact(draw, n, 520))
+
+
+def prepare(folder: Path, text: Text) -> None:
+    """A workspace with this file, and with a proposal that waits."""
+    from app.engine.memory.diff import changes
+    from app.engine.memory.proposals import ProposalStore, Stored, counted
+    from app.engine.workspace.layout import Layout, ensure
+    from app.engine.workspace.memory_file import MemoryWriter
+
+    layout = Layout.at(folder)
+    ensure(layout)
+    base, candidate = text
+    layout.memory_md.write_text(base, encoding="utf-8")
+    MemoryWriter(layout).notice_external(when=NOW)
+    sha = hashlib.sha256(base.encode()).hexdigest()
+    found = counted(changes(base, candidate))
+    ProposalStore(layout).add(
+        Stored("r-1", "in_review", NOW, "qwen3-8b", "llm", base, sha, candidate, counts=found)
+    )
+
+
+# ---------------------------------------------------------------------------- acts
+
+
+async def rest(pane: MemoryPane) -> None:
+    """Until nothing is asked any more, and the rows that were left for later are made."""
+    quiet = 0
+    while quiet < 20:
+        await asyncio.sleep(0.01)
+        quiet = 0 if pane.busy() or pane.review.measuring() else quiet + 1
+
+
+async def opened(pane: MemoryPane, gaps: Gaps) -> None:
+    gaps.begin()
+    pane.show_waiting()
+    await rest(pane)
+    assert pane.mode == "review"
+
+
+async def decided(pane: MemoryPane, gaps: Gaps) -> None:
+    """Twelve changes accepted: some while the answer to the last is on its way, then at rest."""
+    await opened(pane, gaps)
+    gaps.begin()
+    for n in range(12):
+        pane.decide("accept")
+        await asyncio.sleep(0.15)
+        if n % 4 == 3:
+            await rest(pane)
+
+
+async def stepped(pane: MemoryPane, gaps: Gaps) -> None:
+    await opened(pane, gaps)
+    gaps.begin()
+    for _ in range(20):
+        pane.step(1)
+        await asyncio.sleep(0.03)
+
+
+ActOf = Callable[["MemoryPane", Gaps], Awaitable[None]]
+
+
+def cases(*, small: bool) -> dict[str, tuple[Text, ActOf]]:
+    """What is measured, by the name of its key."""
+    many, megabytes = (400, 100_000) if small else (3_000, 3_000_000)
+    thousands = texts(many)
+    return {
+        "review_open_20": (texts(20), opened),
+        "review_open_200": (texts(200), opened),
+        "review_open_3000": (thousands, opened),
+        "review_open_3mb": (large(megabytes), opened),
+        "review_open_long_lines": (long_lines(200), opened),
+        "review_open_chinese": (texts(200, _chinese), opened),
+        "review_decide_200": (texts(200), decided),
+        "review_decide_3000": (thousands, decided),
+        "review_decide_3mb": (large(megabytes), decided),
+        "review_step_3000": (thousands, stepped),
+    }
+
+
+async def once(folder: Path, act: ActOf) -> float:
+    """The worst gap of one act on a fresh place, in ms."""
+    from app.gui.bridge import EngineSignals
+    from app.gui.panes.memory.pane import MemoryPane
+    from app.gui.widgets.pane import Desk
+    from app.startup import open_engine
+
+    engine = await open_engine(folder, clock=lambda: NOW)
+    signals = EngineSignals(engine.events)
+    faults: list[BaseException] = []
+    pane = MemoryPane(Desk(engine, signals, faults.append, now=lambda: NOW))
+    gaps = Gaps()
+    try:
+        pane.resize(1280, 800)
+        pane.show()
+        pane.activate()
+        await rest(pane)
+        await act(pane, gaps)
+        assert not faults, faults
+        return gaps.worst * 1_000
+    finally:
+        gaps.end()
+        signals.stop()
+        await pane.tasks.end()
+        pane.close()
+        pane.deleteLater()
+        await engine.close(2.0)
+
+
+async def measure(root: Path, runs: int, names: Sequence[str], *, small: bool) -> Rows:
+    rows: Rows = {}
+    for name, (text, act) in cases(small=small).items():
+        if names and name not in names:
+            continue
+        prepare(root / name, text)
+        worst = [await once(root / name, act) for _ in range(runs)]
+        rows[f"{name}_gap_ms"] = round(statistics.median(worst), 1)
+        rows[f"{name}_gap_ms_limit"] = LIMIT
+    return rows
+
+
+def over(rows: Rows) -> list[str]:
+    """The gaps that are past their limit."""
+    return [
+        key for key, value in rows.items()
+        if f"{key}_limit" in rows and float(value) > float(rows[f"{key}_limit"])
+    ]  # fmt: skip
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser("python -m tests.benchmarks window")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--small", action="store_true", help="a quick look at every row")
+    parser.add_argument("--only", nargs="*", default=(), help="names of acts")
+    options = parser.parse_args(arguments)
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from app.gui.bridge.loop import run
+    from app.program import application
+
+    kept = application()
+    rows: Rows = {}
+
+    async def measured() -> int:
+        with tempfile.TemporaryDirectory(prefix="window-benchmark-") as folder:
+            runs = 1 if options.small else options.runs
+            rows.update(await measure(Path(folder), runs, options.only, small=options.small))
+        return 0
+
+    run(measured())
+    del kept
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        for key, value in rows.items():
+            print(f"{key:<40} {value}")
+    past = over(rows)
+    if past:
+        print(f"Over the limit: {', '.join(past)}.", file=sys.stderr)
+    return 1 if past else 0
