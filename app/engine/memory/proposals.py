@@ -28,6 +28,7 @@ _NEXT: Mapping[ProposalState, frozenset[ProposalState]] = {
     "in_review": frozenset({"applying", "rejected", "superseded"}),
     "applying": frozenset({"applied", "partly_applied", "in_review"}),
 }
+_FORM = 1  # of the files
 SAVED = "tool"  # the curator of a proposal that `memory_save` made
 OPEN: frozenset[ProposalState] = frozenset({"proposed", "in_review"})
 
@@ -95,7 +96,7 @@ class Stored(Struct, frozen=True, omit_defaults=True):
     automatic: bool = False
     again_of: str = ""  # the proposal whose run this one repeats with another model
     tally: tuple[int, int, int] = (0, 0, 0)  # accepted, rejected, edited, by earlier applies
-    v: int = 1
+    v: int = _FORM
 
 
 def counted(found: Iterable[Change]) -> tuple[int, int, int]:
@@ -160,7 +161,7 @@ class ProposalStore:
         for path in paths:
             try:
                 found.append(self._cached(path.stem))
-            except (Unreadable, ProposalNotFound, OSError):
+            except (UserError, OSError):  # not understood, gone, or a copy under no id of ours
                 damaged.append(path.name)
         self.damaged = tuple(damaged)
         return sorted(found, key=lambda p: (p.when, p.id), reverse=True)
@@ -200,7 +201,11 @@ class ProposalStore:
 
 def _decode(data: bytes, name: str) -> Stored:
     try:
-        return msgspec.json.decode(data, type=Stored)
+        stored = msgspec.json.decode(data, type=Stored)
+        # A newer program's would lose what it says more by our writing; a copy is no proposal.
+        if stored.v > _FORM or stored.id != name:
+            raise msgspec.ValidationError(f"form {stored.v}, id {stored.id}")
+        return stored
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Unreadable(
             f"The proposal {name} is not understood; it is left as it is.",

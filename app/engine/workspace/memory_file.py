@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -212,11 +212,15 @@ class MemoryWriter:
         if file is None or file.blank:
             return ()
         try:
-            lines = json.loads(file.text)["pins"]
-            if not all(isinstance(line, str) for line in lines):
+            record = json.loads(file.text)
+            lines, form = record["pins"], record.get("version", 1)
+            if form != 1 or not isinstance(lines, list):
                 raise TypeError
-            return tuple(lines)
-        except (ValueError, KeyError, TypeError):
+            pins = cast("list[Any]", lines)
+            if not all(isinstance(line, str) for line in pins):
+                raise TypeError
+            return tuple(pins)
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise Unreadable(
                 "pins.json is not understood; it is left as it is.", "Mend or remove it."
             ) from None

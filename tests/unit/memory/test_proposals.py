@@ -96,6 +96,27 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
         store.load("r-9")
 
 
+def test_a_copy_under_another_name_neither_hides_nor_doubles_a_proposal(tmp_path: Path) -> None:
+    store, layout = make(tmp_path)
+    store.add(stored())
+    for name in ("r-1 (copy).json", "r-1-copy.json"):
+        (layout.proposals_dir / name).write_bytes(layout.proposal("r-1").read_bytes())
+    (layout.proposals_dir / "old.json").mkdir()
+    assert [info.id for info in store.infos()] == ["r-1"]
+    assert store.damaged == ("old.json", "r-1 (copy).json", "r-1-copy.json")
+
+
+def test_what_a_newer_program_wrote_is_not_rewritten(tmp_path: Path) -> None:
+    store, layout = make(tmp_path)
+    store.add(stored())
+    path = layout.proposal("r-1")
+    path.write_bytes(path.read_bytes().replace(b'"id"', b'"v": 2, "votes": [1], "id"', 1))
+    assert store.infos() == []
+    assert store.damaged == ("r-1.json",)
+    with pytest.raises(Unreadable):
+        store.load("r-1")
+
+
 def test_newest_first_and_waiting_ones_alone(tmp_path: Path) -> None:
     store, _ = make(tmp_path)
     for n, state in enumerate(["applied", "proposed", "in_review", "failed"]):

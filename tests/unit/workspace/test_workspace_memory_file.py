@@ -296,7 +296,13 @@ def test_pins_are_lines_kept_verbatim(at: Layout, writer: MemoryWriter) -> None:
     assert writer.pinned_lines("# A\n- 喝茶\n- c\n- b \n") == (2, 4)
 
 
-@pytest.mark.parametrize("text", ["{", '{"pins": [1]}', '{"other": []}', "[]"])
+NOT_PINS = [
+    "{", '{"pins": [1]}', '{"other": []}', "[]", '{"pins": "- a"}', '{"pins": {"- a": 1}}',
+    '{"version": 2, "pins": ["- a"]}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOT_PINS)
 def test_pins_not_understood_are_left(at: Layout, writer: MemoryWriter, text: str) -> None:
     at.pins.write_text(text)
     with pytest.raises(Unreadable):
