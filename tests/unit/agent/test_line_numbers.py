@@ -75,7 +75,7 @@ def test_search_diff_provenance_and_tools_agree_on_line_n(tmp_path: Path) -> Non
             assert (change.base_line, change.result_line) == (4, 4)
             await desk.engine.do.apply(waiting.id, [Decision(change.n, "accept")])
             memory = (folder / "MEMORY.md").read_bytes().decode()
-            assert memory == AFTER.strip(), "nothing but the one line changed"
+            assert memory == AFTER, "nothing but the one line changed"
             boat, otter = at(memory, "Kelpie"), at(memory, "Otter")
             assert (boat, otter) == (4, 8)
             # The diff, the search, where it came from, and the model's own tool.
