@@ -229,18 +229,22 @@ class MemoryWriter:
         """Replace the pinned lines (trailing white space dropped, each once, in order)."""
         with lock(self._layout.lock_file("pins")):
             self.pins()  # a file not understood is never rewritten
-            pins = list(dict.fromkeys(well_formed(line.rstrip()) for line in lines if line.strip()))
-            record = json.dumps({"version": 1, "pins": pins}, ensure_ascii=False, indent=1)
-            write_atomic(self._layout.pins, record.encode() + b"\n")
+            self._write_pins(lines)
 
     def pin(self, line: str, on: bool) -> None:
         """Pin a line, or take its pin off. Raises `Pinned` when it is pinned by its section."""
-        pins = self.pins()
-        others = [pin for pin in pins if pin != line.rstrip()]
-        own = on or len(others) < len(pins)
-        if not own and (heading := section_of(self.read().text, line, pins)):
-            raise Pinned(f"The line is pinned by its section “{heading}”.")
-        self.set_pins([*others, line] if on else others)
+        with lock(self._layout.lock_file("pins")):
+            pins = self.pins()
+            others = [pin for pin in pins if pin != line.rstrip()]
+            own = on or len(others) < len(pins)
+            if not own and (heading := section_of(self.read().text, line, pins)):
+                raise Pinned(f"The line is pinned by its section “{heading}”.")
+            self._write_pins([*others, line] if on else others)
+
+    def _write_pins(self, lines: Sequence[str]) -> None:
+        pins = list(dict.fromkeys(well_formed(line.rstrip()) for line in lines if line.strip()))
+        record = json.dumps({"version": 1, "pins": pins}, ensure_ascii=False, indent=1)
+        write_atomic(self._layout.pins, record.encode() + b"\n")
 
     def pinned_lines(self, text: str) -> tuple[int, ...]:
         """The 1-based numbers of the lines of `text` that are pinned, alone or by their section."""

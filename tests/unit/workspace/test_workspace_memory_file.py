@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -294,6 +295,17 @@ def test_pins_are_lines_kept_verbatim(at: Layout, writer: MemoryWriter) -> None:
     writer.set_pins(["- 喝茶  ", "- b", "- b", ""])
     assert MemoryWriter(at).pins() == ("- 喝茶", "- b")
     assert writer.pinned_lines("# A\n- 喝茶\n- c\n- b \n") == (2, 4)
+
+
+def test_pins_set_at_once_from_two_programs_are_all_kept(at: Layout) -> None:
+    def pin(name: str) -> None:
+        for n in range(20):
+            MemoryWriter(at).pin(f"- {name} {n}", True)
+
+    names = ("a", "b", "c")
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(pin, names))
+    assert set(MemoryWriter(at).pins()) == {f"- {name} {n}" for name in names for n in range(20)}
 
 
 NOT_PINS = [
