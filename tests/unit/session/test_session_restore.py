@@ -1,21 +1,15 @@
-"""Restored equals live: for stated situations, and for any series of events and any torn byte."""
+"""Restored equals live, for stated situations; `test_restored_is_live` has any series of events."""
 
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from app.engine.records import Message, ToolCall, Usage
 from app.engine.session import entries as e
-from app.engine.session.fold import replay
 from app.engine.session.session import Session
 from app.engine.session.snapshot import CompactionSessionState, SessionState
 from tests.helpers.session_parts import (
@@ -392,175 +386,3 @@ def test_adding_costs_the_same_late_as_early() -> None:
     best(5_000)
     assert best(200) < early * 3 + 0.0002
     assert len(session.context) == 5_400
-
-
-# ---------------------------------------------------------------------------- any series
-
-TEXTS = st.sampled_from(["", "a", "数据库", "go on", "x" * 50, "line\nline\u2028", "🍸 \ud83d"])
-STEPS = st.one_of(
-    st.tuples(st.just("user"), TEXTS),
-    st.tuples(st.just("bot"), TEXTS),
-    st.tuples(st.just("calls"), st.integers(1, 3)),
-    st.tuples(st.just("result"), st.integers(0, 3)),
-    st.tuples(st.just("compact"), st.integers(1, 6)),
-    st.tuples(st.just("evict"), st.integers(0, 5)),
-    st.tuples(st.just("truncate"), st.integers(0, 5)),
-    st.tuples(st.just("interrupt"), st.just(0)),
-    st.tuples(st.just("reset"), st.just(0)),
-    st.tuples(st.just("mark"), st.integers(0, 5)),
-    st.tuples(st.just("edit"), st.integers(0, 5)),
-    st.tuples(st.just("flush"), st.just(0)),
-    st.tuples(st.just("offer"), st.integers(0, 4)),
-    st.tuples(st.just("fork"), st.just(0)),
-    st.tuples(st.just("reopen"), st.just(0)),
-)
-
-
-class Life:
-    """A session that lives through steps; what it was after each of them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.name = "s-0"
-        self.session = new(folder, self.name, system_prompt="p")
-        self.calls = 0
-        self.forks = 0
-        self.moments: dict[int, Any] = {}
-
-    def live(self, step: tuple[str, Any]) -> None:
-        act: Callable[[Any], None] = getattr(self, f"do_{step[0]}")
-        act(step[1])
-        path = log_path(self.folder, self.name)
-        if path.exists():
-            self.moments[path.stat().st_size] = self.session.state
-
-    def do_user(self, text: str) -> None:
-        self.session.add(user(text))
-
-    def do_bot(self, text: str) -> None:
-        self.session.add(bot(text))
-
-    def do_calls(self, count: int) -> None:
-        names = [f"c{self.calls + n}" for n in range(count)]
-        self.calls += count
-        self.session.add(bot("looking" if count % 2 else "", "", *names))
-
-    def do_result(self, which: int) -> None:
-        waiting = self.session.open_calls
-        call = waiting[which % len(waiting)].id if waiting else "c0"
-        self.session.add_result(call, "look", f"out {which}")
-
-    def do_compact(self, count: int) -> None:
-        start = self.session.fold.lead
-        covered = [m.id for m in self.session.context[start : start + count]]
-        try:
-            self.session.commit_compaction(
-                summary=f"sum {count}", message=summary(f"sum {len(covered)}"), covered=covered
-            )
-        except ValueError:
-            return  # would have parted a call from its result
-
-    def do_evict(self, at: int) -> None:
-        tools = [m for m in self.session.context if m.role == "tool"]
-        if tools:
-            target = tools[at % len(tools)].id
-            self.session.append(e.Eviction(target=target, in_context="put aside", file="f"))
-
-    def do_truncate(self, at: int) -> None:
-        calls = [f"{m.id}:use:{c.id}" for m in self.session.context for c in m.calls]
-        targets = tuple(calls[: at + 1])
-        forms = tuple('{"cut":1}' for _ in targets)
-        self.session.append(e.ArgsTruncation(targets=targets, in_context=forms))
-
-    def do_interrupt(self, _: int) -> None:
-        self.session.interrupt("stopped")
-
-    def do_reset(self, _: int) -> None:
-        self.session.reset()
-
-    def do_mark(self, at: int) -> None:
-        if self.session.context:
-            chosen = self.session.context[at % len(self.session.context)].id
-            self.session.mark([chosen], deleted=True)
-
-    def do_edit(self, at: int) -> None:
-        if self.session.context:
-            chosen = self.session.context[at % len(self.session.context)].id
-            self.session.mark([chosen], edited="edited")
-
-    def do_flush(self, _: int) -> None:
-        there = self.session.unflushed()
-        if there is not None:
-            self.session.append(e.Flush(from_=there.first, to=there.last))
-
-    def do_offer(self, more: int) -> None:
-        shown = [m for m in self.session.context if m.role != "tool" and not m.calls]
-        self.session.offer([*shown, *(user(f"new {n}") for n in range(more))])
-
-    def do_fork(self, _: int) -> None:
-        from app.engine.session.log import SessionLog
-
-        self.forks += 1
-        self.name = f"s-{self.forks}"
-        log = SessionLog(log_path(self.folder, self.name), fsync="never")
-        self.session.close()
-        self.session = self.session.fork(self.name, log)
-        self.moments = {}
-
-    def do_reopen(self, _: int) -> None:
-        if log_path(self.folder, self.name).exists():
-            self.session.close()
-            self.session = load(self.folder, self.name)
-
-
-@pytest.mark.case("MOT-81")
-@settings(max_examples=120, deadline=None)
-@given(steps=st.lists(STEPS, min_size=8, max_size=30), data=st.data())
-def test_restored_equals_live_whatever_happened(
-    steps: list[tuple[str, Any]], data: st.DataObject
-) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        life = Life(Path(name))
-        for step in steps:
-            life.live(step)
-        path = log_path(life.folder, life.name)
-        if not path.exists():
-            return
-        restored = load(life.folder, life.name)
-        assert restored.state == life.session.state
-        assert restored.fold.tail == life.session.fold.tail
-        assert restored.fold.cursor == life.session.fold.cursor
-        assert restored.outgoing() == life.session.outgoing()
-        assert valid_for_a_strict_provider(restored.outgoing())
-        life.session.close()
-        cut_anywhere(life, path, data)
-
-
-def cut_anywhere(life: Life, path: Path, data: st.DataObject) -> None:
-    """Kill between two bytes, restore, go on, restore again."""
-    body = path.read_bytes()
-    at = data.draw(st.integers(1, len(body)), label="cut")
-    path.write_bytes(body[:at])
-    restored = load(life.folder, life.name)
-    if at in life.moments:
-        assert restored.state == life.moments[at]
-    assert restored.state == replay(restored.entries()).state() or body[at - 1 : at] != b"\n"
-    restored.add(user("after the crash", "after"))
-    restored.close()
-    again = load(life.folder, life.name)
-    assert again.state == restored.state
-    assert again.context[-1].content == "after the crash"
-    assert again.counters.bad == 0
-
-
-def valid_for_a_strict_provider(sent: list[Message]) -> bool:
-    at = 0
-    while at < len(sent):
-        message = sent[at]
-        assert message.role != "tool", "a result without its call"
-        assert message.content.strip() or message.calls or message.images
-        following = sent[at + 1 : at + 1 + len(message.calls)]
-        assert [m.call_id for m in following] == [c.id for c in message.calls]
-        assert all(m.role == "tool" and m.content.strip() for m in following)
-        at += 1 + len(message.calls)
-    return True
