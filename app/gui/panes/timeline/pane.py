@@ -148,6 +148,8 @@ class TimelinePane(Pane):
     async def look_again(self, want: str = "") -> None:
         """The list, and what is shown of it; `want` chooses a session."""
         await self._load_list()
+        if not want and self.tasks.running("session"):
+            return  # a click, or the neighbour of a row that went, is on its way
         shown = self.page.session
         session = self._known(want or (shown.id if shown else "")) or (
             self.sessions[0] if self.sessions else None
@@ -178,7 +180,7 @@ class TimelinePane(Pane):
         )  # fmt: skip
         shown = self.page.session
         self.side.list.set_rows(rows)
-        if shown is not None:
+        if shown is not None and not self.tasks.running("session"):
             self.side.list.select(shown.id, quiet=True)
         self.side.none.setVisible(bool(self.sessions) and not rows)
 
