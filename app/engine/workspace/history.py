@@ -93,10 +93,19 @@ class History:
             "Added": str(added), "Dropped": str(dropped), "Decisions": decisions, "Note": note,
         }  # fmt: skip
         try:
+            self._unlock()
             oid = self._write(repo, text, kept, trailers, when, [tip.id] if tip else [])
         except (pygit2.GitError, OSError, ValueError) as error:
             raise StorageError("The version could not be added to the history.") from error
         return _version(repo[oid])
+
+    def _unlock(self) -> None:
+        """A process that was killed while it wrote left git's own lock, which nothing else frees.
+
+        The caller holds the writer's lock, so nobody is writing.
+        """
+        for left in (self._path / _REF).parent.glob("*.lock"):
+            left.unlink(missing_ok=True)
 
     def rewrite(
         self,
@@ -250,7 +259,10 @@ class History:
             if not create:
                 return None
             make_folder(self._path.parent)
-            return _init(str(self._path))
+            shutil.rmtree(self._new, ignore_errors=True)
+            _init(str(self._new))  # beside it: one that was cut short is no history
+            self._new.rename(self._path)
+            found = self._path.stat()
         known = getattr(self._here, "repo", None)
         if known is None or known[0] != (found.st_dev, found.st_ino):
             with _reading():

@@ -221,3 +221,28 @@ def test_a_rewrite_cut_short_is_finished_at_the_next_look(
     assert not (dot / "history.git").exists()
     assert history.text(1) == "- gone\n"
     assert [p.name for p in dot.glob("*.git")] == ["history.git"]
+
+
+def test_a_lock_that_a_killed_process_left_holds_up_nothing(
+    history: History, tmp_path: Path
+) -> None:
+    history.commit("one\n", cause="start", when=WHEN)
+    refs = tmp_path / "w" / ".palimpsest" / "history.git" / "refs" / "heads"
+    (refs / "main.lock").write_bytes(b"")
+    for number in (2, 3):
+        made = history.commit(f"{number}\n", cause="edited", when=WHEN)
+        assert made.number == number
+    assert history.latest_text() == "3\n"
+    assert [path.name for path in refs.iterdir()] == ["main"]
+
+
+def test_a_history_that_was_cut_short_while_it_was_made_is_made_anew(
+    history: History, tmp_path: Path
+) -> None:
+    half = tmp_path / "w" / ".palimpsest" / "history-new.git"
+    half.mkdir()
+    (half / "HEAD").write_text("ref: ref")
+    assert history.versions() == []
+    assert history.commit("one\n", cause="start", when=WHEN).number == 1
+    assert history.latest_text() == "one\n"
+    assert not half.exists()
