@@ -107,7 +107,7 @@ def test_result_shows_signs_and_a_rule_where_a_line_went() -> None:
     diff = difference(BASE, CANDIDATE)
     decisions = [Decision(c.n, "accept") for c in diff.changes]
     deciding = Deciding(diff.changes, decisions)
-    rows = result_of(BASE, preview(BASE, diff, decisions), accepted(deciding)).rows
+    rows = result_of(BASE, preview(diff, decisions), accepted(deciding)).rows
     seen = [(r.sign or "gone" * bool(r.gone), r.shown.text[:8]) for r in rows if r.sign or r.gone]
     assert seen == [
         ("⊃", "Prefers "),
@@ -123,11 +123,11 @@ def test_focus_is_tinted_where_it_stands_now_and_where_it_will() -> None:
     deciding = Deciding(diff.changes)
     reworded = next(c for c in diff.changes if any("Sensor" in line for line in c.before))
     deciding.focus = reworded.n
-    result = result_of(BASE, preview(BASE, diff, ()), accepted(deciding))
+    result = result_of(BASE, preview(diff, ()), accepted(deciding))
     assert tinted(result, deciding) == ["Sensor 7 reads 3 cm high since the storm on 9 November"]
     deciding.moves_on = False
     deciding.decide([reworded.n], "accept")
-    result = result_of(BASE, preview(BASE, diff, deciding.decisions()), accepted(deciding))
+    result = result_of(BASE, preview(diff, deciding.decisions()), accepted(deciding))
     assert tinted(result, deciding) == ["Sensor 7 reads 2.4 cm high since the storm on 9 November"]
 
 

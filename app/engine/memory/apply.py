@@ -99,8 +99,7 @@ class Review:
         """What applying these decisions would write now; they are on the changes last shown."""
         stored = self.store.load(proposal_id)
         view, taken = self._views.translated(stored, decisions)
-        now = self._writer.read().text if stored.state in OPEN else view.stored.base
-        return preview_of(now, view.diff, taken)
+        return preview_of(view.diff, taken)
 
     # ------------------------------------------------------------------ deciding
 

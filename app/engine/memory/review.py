@@ -7,24 +7,29 @@ not written (specification, section 10). Pure.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from app.engine.memory.diff import Difference, Slot, difference
+from app.engine.memory.diff import Difference, Slot
 from app.engine.memory.outline import lines_of
 from app.engine.records import Change, Decision, Preview
 
 
 def resolved(diff: Difference, decisions: Iterable[Decision]) -> str:
     """The text these decisions make. An accept with `text` writes that text; "" writes nothing."""
+    return "\n".join(line for lines, _ in _pieces(diff, decisions) for line in lines)
+
+
+def _pieces(
+    diff: Difference, decisions: Iterable[Decision]
+) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """The lines that are written, slot by slot, and the base's lines that stood there."""
     taken = {d.n: d for d in decisions if d.verdict == "accept"}
     written: set[int] = set()
-    lines: list[str] = []
     for slot in diff.slots:
-        lines += _written(diff, slot, taken, written)
-    return "\n".join(lines)
+        yield _written(diff, slot, taken, written), diff.base[slice(*slot.old)]
 
 
 def _written(
@@ -43,20 +48,23 @@ def _written(
     return lines_of(text) if text else ()
 
 
-def preview(now: str, diff: Difference, decisions: Sequence[Decision]) -> Preview:
-    """What applying these decisions would write, and which of its lines the file now lacks."""
-    text = resolved(diff, decisions)
+def preview(diff: Difference, decisions: Sequence[Decision]) -> Preview:
+    """What applying these decisions would write, and which of its lines the base lacks there."""
     verdicts = {d.n: d.verdict for d in decisions}
     known = [verdicts.get(c.n) for c in diff.changes]
-    touched = {
-        line + 1
-        for slot in difference(now, text).slots
-        if slot.n
-        for line in range(*slot.new)
-    }  # fmt: skip
+    text: list[str] = []
+    touched: list[int] = []
+    for lines, stood in _pieces(diff, decisions):
+        here = Counter(stood)
+        for at, line in enumerate(lines, len(text) + 1):
+            if here[line]:
+                here[line] -= 1
+            else:
+                touched.append(at)
+        text += lines
     return Preview(
-        text=text,
-        touched=tuple(sorted(touched)),
+        text="\n".join(text),
+        touched=tuple(touched),
         undecided=known.count(None),
         accepted=known.count("accept"),
         rejected=known.count("reject"),

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 from msgspec import Struct
 
 from app.engine.errors import UserError
-from app.engine.memory.apart import group_of, taken_apart
+from app.engine.memory.apart import Group, group_of, taken_apart
 from app.engine.memory.diff import Difference, difference
 from app.engine.memory.outline import bullet_key
 from app.engine.memory.proposals import OPEN, Stored
@@ -101,8 +102,12 @@ def base_changed(stored: Stored) -> bool:
 
 def difference_of(stored: Stored) -> Difference:
     """The decisions of a stored proposal: what it proposes, on its base, with the conflicts."""
-    theirs = taken_apart(difference(*_first(stored)), stored.apart)
-    return joined(theirs, stored.base)
+    return _difference(*_first(stored), stored.apart, stored.base)
+
+
+@lru_cache(maxsize=3)  # each decision of a review asks for the same one twice
+def _difference(started: str, wanted: str, groups: tuple[Group, ...], base: str) -> Difference:
+    return joined(taken_apart(difference(started, wanted), groups), base)
 
 
 def _first(stored: Stored) -> tuple[str, str]:

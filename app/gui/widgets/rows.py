@@ -7,8 +7,9 @@ among the rows, hover, selection and focus as look.md 5 wants them. Rows are one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from PySide6.QtCore import (
@@ -65,6 +66,13 @@ class Row:
         return self.spoken or ", ".join(p for p in (self.title, self.detail, self.right) if p)
 
 
+def _same(old: Iterable[Row], new: Iterable[Row]) -> int:
+    """How many rows at the start of both have the same ids."""
+    pairs = zip(old, new, strict=False)
+    ended = takewhile(lambda pair: pair[0] is pair[1] or pair[0].id == pair[1].id, pairs)
+    return sum(1 for _ in ended)
+
+
 class RowModel(QAbstractListModel):
     """Rows in order; `set_rows` replaces in place, so rows whose id stays keep their selection."""
 
@@ -86,13 +94,9 @@ class RowModel(QAbstractListModel):
     def set_rows(self, rows: Sequence[Row]) -> None:
         new = list(rows)
         old = self._rows
-        head = 0
         least = min(len(old), len(new))
-        while head < least and old[head].id == new[head].id:
-            head += 1
-        tail = 0
-        while tail < least - head and old[-1 - tail].id == new[-1 - tail].id:
-            tail += 1
+        head = _same(old, new)
+        tail = min(_same(reversed(old), reversed(new)), least - head)
         gone, come = len(old) - head - tail, len(new) - head - tail
         if gone:
             self.beginRemoveRows(QModelIndex(), head, head + gone - 1)
@@ -102,9 +106,8 @@ class RowModel(QAbstractListModel):
             self.beginInsertRows(QModelIndex(), head, head + come - 1)
             self._rows = self._rows[:head] + new[head : head + come] + self._rows[head:]
             self.endInsertRows()
-        changed = [
-            i for i in range(len(new)) if self._rows[i] is not new[i] and self._rows[i] != new[i]
-        ]
+        pairs = enumerate(zip(self._rows, new, strict=True))
+        changed = [i for i, (was, now) in pairs if was is not now and was != now]
         self._rows = new
         self.heads = sum(row.head for row in new)
         if changed:

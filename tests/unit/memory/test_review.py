@@ -64,7 +64,7 @@ def test_a_merge_is_one_decision_and_rejecting_it_brings_back_every_line() -> No
 def test_the_preview_counts_what_is_decided_and_names_the_lines_it_would_touch() -> None:
     base, new = "- a one\n- b two\n", "- a one\n- c three and more\n- b two\n- d four is new\n"
     diff = difference(base, new)
-    shown = preview(base, diff, [Decision(2, "accept")])
+    shown = preview(diff, [Decision(2, "accept")])
     assert shown.text == "- a one\n- b two\n- d four is new\n"
     assert shown.touched == (3,)
     assert (shown.accepted, shown.rejected, shown.undecided) == (1, 0, 1)

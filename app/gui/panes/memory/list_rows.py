@@ -129,7 +129,7 @@ def loss_rows(losses: Sequence[Loss], now: datetime) -> list[Row]:
 def refused_rows(
     refused: Sequence[Refused], infos: Sequence[ProposalInfo], now: datetime
 ) -> list[Row]:
-    """Claims that are not proposed again, with the review each was refused in."""
+    """Claims and losses that are not proposed again, with the review each was refused in."""
     runs = {info.id: info for info in infos}
     rows: list[Row] = []
     for one in refused:
@@ -138,6 +138,8 @@ def refused_rows(
             tr("{who}, {when}", who=maker(info.model), when=moment(info.when, now)) if info else ""
         )
         detail = tr("refused in the proposal by {made}", made=made) if made else tr("refused")
+        if one.what == "loss":
+            detail = tr("kept: its loss was {refused}", refused=detail)
         rows.append(
             Row(one.key, _words(one.text), detail, moment(one.when, now), icon="ban",
                 tip=one.text, data=one)

@@ -6,8 +6,8 @@ Clicks and the wheel move by change; the keys are J and K.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPen, QWheelEvent
@@ -57,7 +57,7 @@ class Overview(QWidget):
         super().__init__(parent)
         self._deciding: Deciding | None = None
         self._changes: list[tuple[str, Change]] = []  # its group, and each change
-        self._bars: dict[int, int] = {}  # px row -> place of the change that matters most there
+        self._bars: list[tuple[int, int, str]] = []  # first px row, px rows, ink
         self._drawn: object = None  # what the bars were made of
         self._front = 0
         self._turned = 0
@@ -136,8 +136,8 @@ class Overview(QWidget):
     def paintEvent(self, event: object) -> None:
         painter = smooth(self)
         if self._step() < CROWD:
-            for y, at in self._density().items():
-                _bar(painter, self.mark(at), QPointF(WIDE / 2 + 1, y), max(self._step(), 1.0))
+            for y, high, ink in self._density():
+                painter.fillRect(QRectF(WIDE / 2 - 3, y - 0.5, 8, high), token(ink))
         else:
             for at in range(len(self._changes)):
                 center = QPointF(WIDE / 2 + 1, self.y_of(at))
@@ -149,30 +149,32 @@ class Overview(QWidget):
             painter.fillRect(bar, token("accent"))
         painter.end()
 
-    def _density(self) -> dict[int, int]:
-        """For each px row the change that matters most there: what is open, losses before others.
+    def _density(self) -> list[tuple[int, int, str]]:
+        """Bars of one ink: for each px row that of the change that matters most there, of what is
+        open before what is decided, of losses before others.
 
         Counted anew only when something was decided, not at each step.
         """
         key = (self._deciding, self._deciding and self._deciding.turns, self.height())
         if key == self._drawn:
             return self._bars
-        self._drawn, bars, step = key, {}, self._step()
-        for y in range(EDGE, self.height() - EDGE + 1):
-            first = max(math.ceil((y - EDGE - 0.5) / step - 0.5), 0)
-            last = min(math.ceil((y - EDGE + 0.5) / step - 0.5), len(self._changes))
-            if first < last:
-                bars[y] = max(range(first, last), key=self._weight)
+        self._drawn, bars, step = key, [], self._step()
+        grave = [group in ("conflict", "dropped") for group, _ in self._changes]
+        left = [not self._decided(at) for at in range(len(self._changes))]
+        ends = [round((y - EDGE + 0.5) / step) for y in range(EDGE, self.height() - EDGE + 1)]
+        for y, (first, last) in enumerate(pairwise([0, *ends]), EDGE):
+            here = range(first, min(last, len(left)))
+            if not here:
+                continue
+            open_ = [at for at in here if left[at]]
+            most = next((at for at in open_ if grave[at]), open_[0] if open_ else -1)
+            ink = SHAPES[self._changes[most][0]][1] if open_ else "line_strong"
+            if bars and bars[-1][2] == ink and sum(bars[-1][:2]) == y:
+                bars[-1] = (bars[-1][0], bars[-1][1] + 1, ink)
+            else:
+                bars.append((y, 1, ink))
         self._bars = bars
         return bars
-
-    def _weight(self, at: int) -> tuple[bool, bool]:
-        return not self._decided(at), self._changes[at][0] in ("conflict", "dropped")
-
-
-def _bar(painter: QPainter, mark: Mark, center: QPointF, high: float) -> None:
-    ink = "line_strong" if mark.decided else SHAPES[mark.group][1]
-    painter.fillRect(QRectF(center.x() - 4, center.y() - high / 2, 8, high), token(ink))
 
 
 def _shape(painter: QPainter, mark: Mark, center: QPointF, r: float) -> None:
