@@ -424,9 +424,10 @@ class Acceptance(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True, omit_defaults=True):
-    """A claim a person refused: never proposed again, and told to the next prompt.
+    """What a person refused: never proposed again, and told to the next prompt.
 
-    `key` names it to `do.forget_refusal`; `sources` are hashes of the sections it stems from.
+    `what` is "claim" for a fact that was not to come in, "loss" for a line that was not to go.
+    `key` names it to `do.forget_refusal`; `sources` are hashes of the sections a claim stems from.
     """
 
     key: str
@@ -434,6 +435,7 @@ class Refused(Struct, frozen=True, omit_defaults=True):
     run: str
     when: datetime
     sources: tuple[str, ...] = ()
+    what: Literal["claim", "loss"] = "claim"
     v: int = 1
 
 

@@ -203,7 +203,7 @@ class MemoryConsolidator:
             parts=tuple(parts_of(shown)),
             rebuild=rebuild,
             pins=self._writer.pins(),
-            refused=tuple(claim.text for claim in self._review.refused.all()),
+            refused=tuple(self._review.refused.all()),
             never=never.words,
             watermark=read_watermark(self._layout).instant,
             again_of=again_of,

@@ -24,7 +24,8 @@ CHARACTERS_PER_TOKEN = 4
 MAX_REFUSED = 60
 HEADING = 24  # tokens of a section's heading in the message
 _TAGS = re.compile(
-    r"<(/?)(current_file|daily_logs|refused_claims|pinned_lines|never_remember)\b", re.IGNORECASE
+    r"<(/?)(current_file|daily_logs|refused_claims|pinned_lines|kept_lines|never_remember)\b",
+    re.IGNORECASE,
 )
 
 Count = Callable[[str], int]
@@ -62,6 +63,7 @@ def message(
     watermark: datetime = EPOCH,
     pinned: Sequence[str] = (),
     refused: Sequence[str] = (),
+    kept: Sequence[str] = (),
     never: Sequence[str] = (),
 ) -> str:
     """The user message: the file or an empty mark, the sections, what to keep and to leave."""
@@ -77,6 +79,9 @@ def message(
     if pinned:
         lines = "\n".join(_safe(line) for line in pinned)
         blocks.append(f"<pinned_lines>\n{lines}\n</pinned_lines>")
+    if kept:
+        lines = "\n".join(_safe(line) for line in kept)
+        blocks.append(f"<kept_lines>\n{lines}\n</kept_lines>")
     if refused:
         lines = "\n".join(_safe(line) for line in list(refused)[-MAX_REFUSED:])
         blocks.append(f"<refused_claims>\n{lines}\n</refused_claims>")

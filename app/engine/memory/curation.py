@@ -22,7 +22,8 @@ from app.engine.memory import consolidation_request as asked
 from app.engine.memory.answers import Judged, judge
 from app.engine.memory.checks import lost
 from app.engine.memory.consolidation_request import Count, Part
-from app.engine.records import ModelCall, Usage
+from app.engine.memory.outline import bullets, normal
+from app.engine.records import ModelCall, Refused, Usage
 from app.engine.workspace.memory_file import MemoryFile
 from app.engine.workspace.pins import pinned_lines
 from app.engine.workspace.sections import WaitingSection
@@ -53,7 +54,7 @@ class Task(Struct, frozen=True):
     parts: tuple[Part, ...]
     rebuild: bool
     pins: tuple[str, ...]
-    refused: tuple[str, ...]
+    refused: tuple[Refused, ...]
     never: tuple[str, ...]
     watermark: datetime
     again_of: str = ""
@@ -129,7 +130,8 @@ class Asking:
             group,
             watermark=task.watermark,
             pinned=_pinned(self._judged.text, task.pins),
-            refused=task.refused,
+            refused=[one.text for one in task.refused if one.what == "claim"],
+            kept=_kept(self._judged.text, task.refused),
             never=task.never,
         )
         request = Request(messages=(user(text),), system=self._system)
@@ -196,6 +198,12 @@ def without_model(task: Task, extract: Extract | None) -> Made:
         )
     text = extract(task.file.text, task.sections)
     return Made(Judged(text), text, task.sections, EXTRACTIVE)
+
+
+def _kept(text: str, refused: Sequence[Refused]) -> list[str]:
+    """The lines of the file whose loss was refused."""
+    lost = {normal(one.text) for one in refused if one.what == "loss"}
+    return [b.text for b in bullets(text) if normal(b.text) in lost] if lost else []
 
 
 def _pinned(text: str, pins: Sequence[str]) -> list[str]:

@@ -97,8 +97,11 @@ class Finish:
         self._views.forget(stored.id)
 
     def refuse(self, stored: Stored, refused: Iterable[Change], when: datetime) -> None:
-        """Remember the claims of refused changes, so that they do not come back."""
+        """Remember what refused changes would have brought or lost, so that it is not proposed
+        again."""
         for change in refused:
+            if change.kind == "dropped":
+                self._refused.add(change.before, run=stored.id, when=when, what="loss")
             if change.kind in ("added", "reworded", "merged", "split"):
                 old = {normal(line) for line in change.before}
                 new = [line for line in change.after if normal(line) not in old]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -228,7 +228,7 @@ class RefusedClaims:
         self._lock = layout.lock_file("refused")
 
     def all(self) -> list[Refused]:
-        """What was refused, oldest first, each claim once."""
+        """What was refused, oldest first, each claim and each loss once."""
         found: dict[str, Refused] = {}
         for line in (read_bytes(self._path) or b"").split(b"\n"):
             if (claim := _claim(line)) is not None:
@@ -236,19 +236,25 @@ class RefusedClaims:
         return list(found.values())
 
     def add(
-        self, lines: Iterable[str], *, run: str, when: datetime, sources: Iterable[str] = ()
+        self,
+        lines: Iterable[str],
+        *,
+        run: str,
+        when: datetime,
+        sources: Iterable[str] = (),
+        what: Literal["claim", "loss"] = "claim",
     ) -> None:
-        """Remember the facts in `lines` as refused. Those already there are not added twice."""
+        """Remember the facts in `lines`, or their loss, as refused; each once."""
         places = tuple(sources)
         with lock(self._lock):
             known = {claim.key for claim in self.all()}
             data = b""
             for block in bullets("\n".join(lines)):
-                key = claim_key(block.text)
+                key = claim_key(block.text, what)
                 if key in known or not normal(block.text):
                     continue
                 known.add(key)
-                claim = Refused(key, block.text.strip(), run, when, places)
+                claim = Refused(key, block.text.strip(), run, when, places, what)
                 data += msgspec.json.encode(claim) + b"\n"
             if data:
                 append_durable(self._path, data)
@@ -268,4 +274,4 @@ def _claim(line: bytes) -> Refused | None:
         claim = msgspec.json.decode(line, type=Refused)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return msgspec.structs.replace(claim, key=claim_key(claim.text))
+    return msgspec.structs.replace(claim, key=claim_key(claim.text, claim.what))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.engine.memory.review import accept_all
 from app.engine.records import Decision
 from tests.helpers.consolidating import START, Desk
 from tests.helpers.workspaces import engine_on
@@ -128,11 +129,58 @@ def test_the_list_is_shown_and_edited_through_the_engine(tmp_path: Path) -> None
     asyncio.run(in_the_window())
 
 
-def test_a_refused_drop_or_move_is_no_claim(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, "- b second\n- a first", prepare="- a first\n- b second\n- c third\n")
-    desk.flush("- a first")
-    desk.consolidator.config = desk.config.replace(policy="review")
+KEEP = "- Kim plays chess on Fridays"
+FILE = f"- Ines likes tea\n{KEEP}\n- Bo lives in Porto\n"
+
+
+def kept_once(root: Path) -> Desk:
+    """A desk on which a person has refused to lose `KEEP`."""
+    desk = Desk(root, FILE.replace(f"{KEEP}\n", ""), prepare=FILE, policy="review")
+    desk.flush("- Rhea keeps bees")
     run = asyncio.run(desk.run()).run
+    (change,) = desk.review.show(run).changes
+    assert change.kind == "dropped"
+    desk.review.apply(run, [Decision(change.n, "reject")], when=START)
+    return desk
+
+
+def test_a_refused_loss_is_told_and_not_proposed_again(tmp_path: Path) -> None:
+    desk = kept_once(tmp_path)
+    assert [(one.what, one.text) for one in desk.refused.all()] == [("loss", KEEP)]
+    answer = "- Bo lives in Porto\n- Rhea keeps bees"
+    desk.flush("- Rhea keeps bees", at=LATER - timedelta(minutes=1))
+    desk.model.replies = [answer]
+    run = asyncio.run(desk.run(LATER, manual=True)).run
+    assert f"<kept_lines>\n{KEEP}\n</kept_lines>" in desk.model.asked
+    assert KEEP not in desk.model.asked.split("</kept_lines>")[1]
     shown = desk.review.show(run)
-    desk.review.apply(run, [Decision(c.n, "reject") for c in shown.changes], when=START)
+    assert [(c.kind, c.before, c.after) for c in shown.changes] == [
+        ("dropped", ("- Ines likes tea",), ()), ("added", (), ("- Rhea keeps bees",)),
+    ]  # fmt: skip
+    assert "Refused before and left out again: 1." in shown.note
+    desk.review.apply(run, accept_all(shown.changes), when=LATER)
+    assert desk.memory == f"{KEEP}\n- Bo lives in Porto\n- Rhea keeps bees\n"
+
+
+def test_a_kept_line_may_be_reworded_and_goes_when_it_is_off_the_list(tmp_path: Path) -> None:
+    desk = kept_once(tmp_path)
+    reworded = FILE.replace("chess on Fridays", "chess on Fridays and Mondays")
+    assert next_run(desk, reworded) == ("proposed", [("- Kim plays chess on Fridays and Mondays",)])
+    desk = kept_once(tmp_path / "two")
+    (one,) = desk.refused.all()
+    desk.refused.add([KEEP], run="r", when=START)  # as a claim it is another refusal
+    desk.refused.remove(one.key)
+    assert [left.what for left in desk.refused.all()] == ["claim"]
+    assert next_run(desk, FILE.replace(f"{KEEP}\n", "")) == ("proposed", [()])
+    assert "kept_lines" not in desk.model.asked
+
+
+def test_a_refused_move_is_no_claim_and_no_loss(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "- b second\n- c third\n- a first",
+                prepare="- a first\n- b second\n- c third\n", policy="review")  # fmt: skip
+    desk.flush("- a first")
+    run = asyncio.run(desk.run()).run
+    (change,) = desk.review.show(run).changes
+    assert change.kind == "moved"
+    desk.review.apply(run, [Decision(change.n, "reject")], when=START)
     assert desk.refused.all() == []
