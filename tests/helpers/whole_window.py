@@ -92,4 +92,4 @@ async def window_on(
         yield Room(window, faults)
     finally:
         await window.end()
-    assert faults == []
+    assert faults == [], [repr(fault) for fault in faults]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Failed = Callable[[str, BaseException], None]
+
+
+def _of_no_use(name: str, error: BaseException) -> None:
+    log.debug("task %r of a deleted owner: %r", name, error)
 
 
 class Tasks:
@@ -53,6 +58,13 @@ class Tasks:
     def cancel_all(self) -> None:
         for task in list(self._running):
             task.cancel()
+
+    def abandon(self) -> None:
+        """The owner's widgets are deleted: what its tasks still run into there is no bug."""
+        self._ending = True
+        self._failed = _of_no_use
+        with suppress(RuntimeError):  # the loop may be closed by then
+            self.cancel_all()
 
     async def end(self, within: float = 2.0) -> None:
         """Cancel all, wait until they are gone (or `within` seconds are); nothing starts after."""

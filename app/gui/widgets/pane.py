@@ -93,6 +93,7 @@ class Pane(QWidget):
         super().__init__(parent)
         self.desk = desk
         self.tasks = Tasks(self.on_task_failed)
+        self.destroyed.connect(self.tasks.abandon)
         self.shown = False
         self._day = desk.now().astimezone().date()
         self._day_clock = QTimer(self, interval=DAY_LOOK)
