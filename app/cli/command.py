@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from app.engine.errors import ModelError, StorageError, UserError
+from app.engine.errors import ModelError, StorageError, UserError, WorkspaceUnusable
 
 DONE, DID_NOT_HAPPEN, USAGE, NO_WORKSPACE, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -200,7 +200,7 @@ def exit_code(error: UserError) -> int:
     """The exit code that fits an error's kind."""
     if isinstance(error, ModelError):
         return MODEL_FAILED
-    if isinstance(error, NoWorkspace):
+    if isinstance(error, NoWorkspace | WorkspaceUnusable):
         return NO_WORKSPACE
     if isinstance(error, WrongUsage):
         return USAGE

@@ -13,7 +13,14 @@ from typing import TypeVar
 from uuid import uuid4
 
 from app.engine.config import EngineConfig
-from app.engine.errors import BaseChanged, ConfigError, StorageError, UserError, WorkspaceBusy
+from app.engine.errors import (
+    BaseChanged,
+    ConfigError,
+    StorageError,
+    UserError,
+    WorkspaceBusy,
+    WorkspaceUnusable,
+)
 from app.engine.interop.arrival import bring_motus
 from app.engine.interop.motus import Imported
 from app.engine.jobs import Runner
@@ -38,11 +45,9 @@ class Commands:
 
     def _may_write(self) -> None:
         if self._rooms.read_only:
-            raise StorageError(
-                "This workspace is open for reading only.", "Open a copy to make changes."
-            )
+            raise WorkspaceUnusable("This workspace is open for reading only.")
         if not self._rooms.layout.root.is_dir():  # never make a second one in its old place
-            raise StorageError(
+            raise WorkspaceUnusable(
                 "The workspace's folder is not there any more.",
                 "Put it back, or open it where it is now.",
             )

@@ -18,7 +18,7 @@ from app.engine.agent.filters import RequestFilter
 from app.engine.agent.tools import Tool
 from app.engine.commands import Commands
 from app.engine.config import EngineConfig
-from app.engine.errors import ConfigError, StorageError, UserError
+from app.engine.errors import ConfigError, StorageError, UserError, WorkspaceUnusable
 from app.engine.events import Bus
 from app.engine.llm.roles import Endpoints
 from app.engine.questions import Questions
@@ -82,7 +82,7 @@ class Engine:
                 )
             opened = ensure(layout)
             if opened.read_only:
-                raise StorageError(opened.problem)
+                raise WorkspaceUnusable(opened.problem)
             made = [layout.relative(layout.dot), layout.relative(layout.memory_dir)]
             if not layout.agents_md.exists():
                 write_atomic(layout.agents_md, AGENTS_MD.encode())

@@ -44,6 +44,12 @@ class StorageError(UserError):
     remedy = "Free some space or mend the folder's permissions, then try again."
 
 
+class WorkspaceUnusable(StorageError):
+    """Nothing in the workspace may be changed: it can be read at most."""
+
+    remedy = "Open a copy to make changes."
+
+
 class PathRefused(UserError):
     """A path leaves the places it may point to. The message never names what lies outside."""
 

@@ -120,3 +120,24 @@ def test_a_memory_file_that_cannot_be_read_is_no_model_failure_and_no_loss(tmp_p
         assert "UTF-16" in done.stdout + done.stderr
         assert "dropped" not in done.stdout
     assert file.read_bytes() == raw
+
+
+def test_a_workspace_of_a_newer_version_is_read_and_never_written(tmp_path: Path) -> None:
+    session, proposal = lived_in(tmp_path / "ws")
+    ws, own = str(tmp_path / "ws"), tmp_path / "ws" / ".palimpsest" / "format"
+    own.write_text("99\n")
+    kept = {path: path.read_bytes() for path in (tmp_path / "ws").rglob("*.jsonl")}
+    for line in (["sessions", ws], ["show", ws, session], ["history", ws], ["export", ws]):
+        done = command(tmp_path, *line)
+        assert (done.returncode, bool(done.stdout)) == (0, True)
+        assert "newer version" in done.stderr
+    for line in (
+        ["init", ws], ["chat", ws, "-m", "Hi"], ["consolidate", ws], ["restore", ws, "1"],
+        ["maintain", ws], ["review", ws, proposal, "--accept", "all"],
+    ):  # fmt: skip
+        done = command(tmp_path, *line)
+        assert (done.returncode, done.stdout) == (3, ""), line
+        assert "newer version" in done.stderr
+        assert "Open a copy" in done.stderr
+    assert own.read_text() == "99\n"
+    assert {path: path.read_bytes() for path in kept} == kept
