@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.engine.errors import BaseChanged, UserError
+from app.engine.memory.apart import taken_apart
+from app.engine.memory.diff import difference
 from app.engine.memory.review import accept_all
 from app.engine.records import Change, Decision
 from tests.helpers.consolidating import START, Desk
@@ -243,3 +245,19 @@ def test_an_apply_that_meets_a_new_conflict_keeps_the_parts(tmp_path: Path) -> N
         desk.review.apply(run, accept_all(shown.changes), when=LATER)
     shown = desk.review.show(run)
     assert shown.decisions == (Decision(1, "accept"), Decision(2, "accept"), Decision(4, "accept"))
+
+
+def test_another_change_of_the_same_lines_is_no_part_of_the_group() -> None:
+    """A group is known by its lines on both sides: what only begins with them stays whole."""
+    other = difference(PAIR, MERGED.replace(BOTH, f"{BOTH} since May"))
+    assert other.changes[0].kind == "merged"
+    assert taken_apart(other, [((ONE, TWO), (BOTH,))]) == other
+
+
+def test_a_wording_that_is_turned_down_refuses_no_fact_of_the_file(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path, BASE.replace(TEA, "*  ines likes GREEN tea") + NEW_FACT)
+    shown = desk.review.show(run)
+    (wording,) = [c for c in shown.changes if TEA in c.before]
+    desk.review.apply(run, [Decision(c.n, "reject") for c in shown.changes], when=LATER)
+    assert wording.kind == "reworded"
+    assert [claim.text for claim in desk.refused.all()] == [NEW_FACT]
