@@ -147,6 +147,10 @@ def test_three_columns_hold_the_same_choices_and_end_in_the_list(
             kept = pane.review.columns.kept.text()
             assert kept.startswith("The change of ")  # by whom is not known: it came from outside
             assert kept.endswith("is kept as version 2, whatever you choose here.")
+            pane.undo_bar.show_act("Said")  # stands above what the foot says, and ends the cards
+            foot = pane.review.columns.kept.mapTo(pane, QPoint(0, 0)).y()
+            assert pane.undo_bar.mapTo(pane, QPoint(0, pane.undo_bar.height())).y() < foot
+            pane.undo_bar.close_bar()
             first, second = [c.n for c in pane.review.deciding.conflicts()]
             run(pane, "choose_now")
             run(pane, "accept")

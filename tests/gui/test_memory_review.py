@@ -6,13 +6,13 @@ import asyncio
 import json
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QInputMethodEvent, QPalette
 from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import theme, token
-from app.gui.widgets.labels import T
+from app.gui.widgets.labels import Link, T
 from app.gui.widgets.rows import RowList
 from tests.helpers.memory_place import changes, front, memory, result, reviewing, run, settle, shown
 
@@ -94,6 +94,64 @@ def test_apply_writes_what_the_result_shows_then_undo(
             pane.start_undo()
             await settle(pane)
             assert memory(demo_folder) == before
+            assert [v.cause for v in await engine.ask.versions()][:2] == ["undo", "consolidation"]
+
+    qloop.run_until_complete(main())
+
+
+def test_an_undo_is_offered_only_while_it_takes_that_version_back(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+            await reviewing(pane)
+            run(pane, "accept_rest")
+            run(pane, "apply")
+            await settle(pane)
+            assert [act.title for act in pane.undo_bar.acts] == ["Show", "Undo"]
+            assert pane.undo_bar.isVisible()
+            now = await engine.ask.memory()
+            await engine.do.write_memory(now.text + "- By another hand\n", now.sha256)
+            await settle(pane)
+            assert not pane.undo_bar.isVisible()
+
+    qloop.run_until_complete(main())
+
+
+def test_a_whole_review_by_the_mouse_alone(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+
+            def click(widget: QWidget, at: QPoint | None = None) -> None:
+                at = at or widget.rect().center()
+                qtbot.mouseClick(widget, Qt.MouseButton.LeftButton, pos=at)
+
+            click(pane.acts.primary)
+            await settle(pane)
+            listed, deciding = pane.review.list, pane.review.deciding
+            first = deciding.order[0]
+            card = listed.card()
+            assert card is not None
+            click(card.reject)
+            await settle(pane)
+            for n in deciding.order[1:]:
+                at = listed.rows_model.place_of(f"c{n}")
+                listed.scrollTo(listed.rows_model.index(at))
+                box = listed.visualRect(listed.rows_model.index(at))
+                click(listed.viewport(), box.topLeft() + QPoint(36, 20))  # its circle
+                await settle(pane)
+            assert {d.n: d.verdict for d in deciding.decisions()} == {
+                n: "reject" if n == first else "accept" for n in deciding.order
+            }
+            promised = [str(row.data) for row in result(pane) if row.number]
+            click(pane.acts.apply)
+            await settle(pane)
+            assert memory(demo_folder).rstrip("\n").split("\n") == promised
+            link = next(w for w in pane.undo_bar.findChildren(Link) if w.text() == "Undo")
+            click(link)
+            await settle(pane)
             assert [v.cause for v in await engine.ask.versions()][:2] == ["undo", "consolidation"]
 
     qloop.run_until_complete(main())

@@ -137,6 +137,10 @@ class Notices(QWidget):
         for key in list(self._bars):
             self.drop(key)
 
+    def set_margin(self, px: int) -> None:
+        """What is free at the left and right, so that they stand in line with the place's rows."""
+        self._box.setContentsMargins(px, 0, px, 8)
+
     def causes(self) -> list[str]:
         """What is told now, newest first."""
         return [bar.cause.text() for bar in self._bars.values()]
@@ -171,6 +175,8 @@ class UndoBar(QWidget):
     def __init__(self, over: QWidget) -> None:
         super().__init__(over)
         self._over = over
+        self._lift = 0
+        self.acts: tuple[Act, ...] = ()  # what is offered beside the words
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(14, 0, 8, 0)
         self._row.setSpacing(8)
@@ -186,6 +192,7 @@ class UndoBar(QWidget):
         self, text: str, acts: tuple[Act, ...] = (), *, tone: str = "ok", bar_seconds: float = 8.0
     ) -> None:
         """Show what was done, in place of what stood here."""
+        self.acts = acts
         self.hide()  # a bar on screen counts new words only some events later: it would be empty
         while (item := self._row.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
@@ -210,6 +217,12 @@ class UndoBar(QWidget):
         self.room.emit(COVERS)
         self._timer.start(round(bar_seconds * 1_000))
 
+    def set_lift(self, px: int) -> None:
+        """Stand that much higher: above what must stay readable at the lower edge."""
+        if px != self._lift:
+            self._lift = px
+            self._place()
+
     def close_bar(self) -> None:
         self._timer.stop()
         if self.isVisible():
@@ -227,7 +240,7 @@ class UndoBar(QWidget):
     def _place(self) -> None:
         over = self._over
         wide = min(self.sizeHint().width() + 24, over.width() - 48)
-        self.setGeometry(24, over.height() - 42 - 16, wide, 42)
+        self.setGeometry(24, over.height() - 42 - 16 - self._lift, wide, 42)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize and self.isVisible():

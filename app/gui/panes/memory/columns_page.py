@@ -42,7 +42,7 @@ class ColumnsPage(QWidget):
         self._cards: dict[int, ConflictCard] = {}
         self._bed = Ground("canvas")
         self._rows = QVBoxLayout(self._bed)
-        self._rows.setContentsMargins(24, 2, 16, 16)
+        self._rows.setContentsMargins(24, 2, 24, 16)
         self._rows.setSpacing(12)
         self.area = QScrollArea()
         self.area.setWidgetResizable(True)
@@ -57,9 +57,21 @@ class ColumnsPage(QWidget):
         box.setSpacing(0)
         box.addWidget(self.area, 1)
         box.addWidget(Hairline())
-        box.addLayout(self._foot())
+        self._foot = QWidget()
+        self._foot.setLayout(self._foot_row())
+        box.addWidget(self._foot)
 
-    def _foot(self) -> QHBoxLayout:
+    def foot_height(self) -> int:
+        """Px of the lower edge that say what is kept, and the keys."""
+        return self._foot.sizeHint().height()
+
+    def set_room(self, px: int) -> None:
+        """Keep `px` below the last card free for a bar."""
+        margins = self._rows.contentsMargins()
+        margins.setBottom(16 + px)
+        self._rows.setContentsMargins(margins)
+
+    def _foot_row(self) -> QHBoxLayout:
         foot = QHBoxLayout()
         foot.setContentsMargins(24, 7, 16, 7)
         foot.setSpacing(6)

@@ -104,7 +104,7 @@ class Lists:
             self.undo_bar.show_act(f"{refused} {refused.remedy}".strip(), tone="info")
             return
         said = plural(back, "{n} line is back", "{n} lines are back")
-        self.tell(tr("{what}, version {n}", what=said, n=number(written)), undo=True)
+        self.tell(tr("{what}, version {n}", what=said, n=number(written)), undo=written)
 
     async def forget_refusal(self: Any) -> None:
         """Del: take the chosen claim off the list of refused ones."""

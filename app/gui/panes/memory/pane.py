@@ -66,6 +66,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.edit_open = False
         self.applying = False
         self._preview_wanted = False
+        self._offered = 0  # the version that the bar's Undo takes back
         self._origins: dict[int, Origin] = {}
         self._touched: dict[str, tuple[int, str]] = {}  # line of the file -> waiting change
         self.keeper = Keeper(self)
@@ -87,8 +88,11 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.scrubber = Scrubber()
         self.body.addWidget(self.stack, 1)
         self.body.addWidget(self.scrubber)
+        self.notices.set_margin(24)
         self.undo_bar = UndoBar(self.stack)  # above the scrubber, whose handles stay free
-        for rows in (self.file.lines, self.review.list, self.review.result, self.compare.list):
+        columns = self.review.columns
+        lists = (self.file.lines, self.review.list, self.review.result, self.compare.list)
+        for rows in (*lists, columns):
             self.undo_bar.room.connect(rows.set_room)
 
     def _wire(self) -> None:
@@ -187,6 +191,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         text = self.memory.text
         if len(text) > LARGE and self.mode == "file" and not self.file.knows(text):
             self.file.take(text, await asyncio.to_thread(line_rows, text))
+        self.drop_stale_undo()
         waiting = bool(self.waiting())
         self.scrubber.set_versions(self.versions, self.desk.now(), waiting)
         if self.mode == "lists":
@@ -220,6 +225,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         window = self.window()
         columns = self.mode == "review" and self.review.in_columns()
         self.scrubber.setVisible(window.height() >= LOW and not columns)
+        self.undo_bar.set_lift(self.review.columns.foot_height() if columns else 0)
         mode = "columns" if columns else self.mode
         self.acts.show_mode(mode, narrow=is_narrow(window))
 

@@ -93,7 +93,7 @@ class Writes:
         self.review.clear()
         self.show_mode("file")
         await self.refresh()
-        self.tell(written_words(done), undo=bool(done.version))
+        self.tell(written_words(done), undo=done.version)
 
     async def _losses_meant(self: Any, proposal: Any) -> bool:
         lost = self.review.deciding.losses_taken()
@@ -135,7 +135,7 @@ class Writes:
         self.review.clear()
         self.show_mode("file")
         await self.refresh()
-        self.tell(tr("The proposal is rejected, MEMORY.md stays as it is"), undo=False)
+        self.tell(tr("The proposal is rejected, MEMORY.md stays as it is"), undo=0)
 
     async def turn_apart(self: Any) -> None:
         """Take the merge or split in front apart, or put its parts together again."""
@@ -182,7 +182,7 @@ class Writes:
         self.edit_open = False
         self.show_mode("file")
         await self.refresh()
-        self.tell(written_words(done), undo=True)
+        self.tell(written_words(done), undo=done.version)
 
     def save_over(self: Any) -> None:
         self.tasks.latest("save", self._save_over())
@@ -203,7 +203,7 @@ class Writes:
         await self.refresh()
         said = tr("Version {old} is back, as version {n}", old=number(wanted),
                   n=number(done.version))  # fmt: skip
-        self.tell(said, undo=True)
+        self.tell(said, undo=done.version)
 
     async def pin(self: Any) -> None:
         """Pin the chosen line, or take its pin off."""
@@ -220,19 +220,29 @@ class Writes:
         """Take the newest version back, by a new one."""
         done = await self.desk.engine.do.undo(initiator=self)
         await self.refresh()
-        self.tell(tr("Undone: version {n} written", n=number(done.version)), undo=False)
+        self.tell(tr("Undone: version {n} written", n=number(done.version)), undo=0)
 
     async def consolidate(self: Any) -> None:
         """Queue a run; its progress stands in the main button."""
         await self.desk.engine.do.consolidate(initiator=self)
         await self.look_at_jobs()
 
-    def tell(self: Any, words: str, *, undo: bool) -> None:
-        """The bar after an act."""
-        acts = (Act(tr("Show"), self.show_newest),)
-        if undo:
-            acts += (Act(tr("Undo"), self.start_undo, key="Ctrl+Z"),)
+    def tell(self: Any, words: str, *, undo: int) -> None:
+        """The bar after an act. `undo`: the version it wrote and can take back, 0 for none."""
+        acts = (
+            Act(tr("Show"), self.show_newest),
+            Act(tr("Undo"), self.start_undo, key="Ctrl+Z"),
+        )
+        self._offered = undo
         self.undo_bar.show_act(words, acts if undo else ())
+
+    def drop_stale_undo(self: Any) -> None:
+        """Undo takes the newest version back: when another came, it is not offered any more."""
+        newest = self.versions[0].number if self.versions else 0
+        if self._offered and newest > self._offered:
+            self._offered = 0
+            if self.undo_bar.acts:
+                self.undo_bar.close_bar()
 
     def start_undo(self: Any) -> None:
         self.tasks.latest("undo", self.undo())
