@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 
 from app.engine.events import Changed
@@ -172,3 +173,43 @@ def test_words_of_nearly_the_same_spelling_are_ways_out(qtbot, qloop, until, pan
     qtbot.mouseClick(card, Qt.MouseButton.LeftButton)
     settle(qloop, until, pane, pane.parts.shows_hits)
     assert pane.field.query() == "role:user failed upload"
+
+
+# ---------------------------------------------------------------------------- the first answer
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_the_newest_hits_are_there_until_the_ranked_ones_are(qloop, until, pane, ask, moved):
+    newest = many(80)
+    ranked = asyncio.Event()
+    real = ask.search
+
+    async def search(query):
+        ask.hits = newest if query.quick else newest[::-1]
+        if not query.quick:
+            await ranked.wait()
+        return replace(await real(query), complete=not query.quick)
+
+    ask.search = search
+    pane.field.set_query("upload")
+    model = pane.list.hits
+    settle(qloop, until, pane, lambda: model.rowCount() > 50)
+    assert model.entry(model.first()) == newest[0]
+    assert "newest first" in pane.parts.foot.words.text()
+    assert "at least" in pane.parts.foot.words.text()
+    if moved:
+        pane.list.choose(model.first() + 7)
+    ranked.set()
+    settle(qloop, until, pane, lambda: not pane.tasks.running("search"))
+    assert model.entry(model.first()) == newest[-1]
+    assert "best first, 80 hits" in pane.parts.foot.words.text()
+    assert pane.list.current() == (newest[7] if moved else newest[-1])
+
+
+def test_an_answer_that_takes_no_time_is_the_only_one_shown(qloop, until, pane, ask):
+    shown: list[int] = []
+    ask.hits = many(80)
+    pane.list.hits.modelReset.connect(lambda: shown.append(1))
+    searched(qloop, until, pane, "upload")
+    assert [query.quick for query in ask.asked] == [True, False]
+    assert len(shown) == 1

@@ -38,6 +38,7 @@ from app.engine.search.query import (
     Filters,
     Parsed,
     parse,
+    reads_texts,
     without_expression,
     words_expression,
 )
@@ -158,7 +159,7 @@ class Answering:
     def _words(self, store: Store, texts: Texts, *, typing: bool) -> SearchResult:
         parsed, query = self._parsed, self._query
         expression = words_expression(parsed, typing=typing)
-        verify = any(term.needle for term in parsed.terms)
+        verify = reads_texts(parsed)
 
         def judge(text: str) -> list[Stretch] | None:
             return words_match(parsed, text, typing=typing, halt=self._halt)
@@ -232,6 +233,7 @@ class Answering:
         natural = mode == "natural"
         every = verify and not self._query.quick
         hits, seen, lost, used = self._hits(texts, scored, judge, mode=mode, every=every)
+        self._partial = self._partial or (verify and cut and not hits)
         last = used == len(scored) and not cut
         if self._query.quick:
             counts, complete = seen, last and not self._query.start

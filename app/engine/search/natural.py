@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from app.engine.search.query import Parsed, Term, phrase, term_of
+from app.engine.search.query import Parsed, Term, begins_with_letter, phrase, term_of
 from app.engine.search.terms import STEM_MARK, fold
 
 
@@ -38,13 +38,13 @@ def natural_units(wanted: tuple[Term, ...]) -> list[Unit]:
     """The units of these terms, each once."""
     units: dict[str, Unit] = {}
     for term in wanted:
-        if term.quoted:
+        if term.quoted and phrase(term):
             unit = Unit(phrase(term), words=term.main)
             units.setdefault(unit.expression, unit)
             continue
         word = term.main[0] if len(term.main) == 1 and not term.open else ""
         for i, stem in enumerate(term.stems):
-            opened = term.open and i == len(term.stems) - 1
+            opened = term.open and i == len(term.stems) - 1 and not begins_with_letter(term)
             unit = Unit(f'"{stem}"*' if opened else any_form(stem), stem, opened, word=word)
             units.setdefault(unit.expression, unit)
     return list(units.values())

@@ -19,6 +19,8 @@ CLOSE_BEGINNING = 3
 ROOT, ENDING = 5, 4
 """Letters of a root at least, and letters of an ending at most."""
 MOST = 5
+LOOK_UP = 100
+"""Words after which one looks at the clock, and whether somebody still waits."""
 
 
 def nearest_words(
@@ -71,14 +73,15 @@ def _near(
         return []
     letters = set(word)
     found: list[tuple[int, str]] = []
-    for other in store.spelled(beginning, max(2, len(word) - most), len(word) + most, COMPARED):
+    spelled = store.spelled(beginning, max(2, len(word) - most), len(word) + most, COMPARED)
+    for at, other in enumerate(spelled):
+        if at % LOOK_UP == 0 and (time.monotonic() > end or halt()):
+            break
         if len(letters.symmetric_difference(other)) > 2 * most or other == word:
             continue
         away = distance(word, other, most)
         if away <= most:
             found.append((away, other))
-        if time.monotonic() > end or halt():
-            break
     return found
 
 

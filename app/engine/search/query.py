@@ -295,22 +295,42 @@ def _days(value: str, today: date) -> tuple[date, date] | None:
 def words_expression(parsed: Parsed, *, typing: bool = False) -> str:
     """The FTS5 expression for words mode: every group, in any order. "" when there is none.
 
-    With `typing` the last word may go on.
+    With `typing` the last word may go on. What `reads_texts` speaks of is left out.
     """
     groups = [[phrase(term) for term in group] for group in parsed.groups]
     if not groups:
         return ""
     if typing:
         groups[-1][-1] = phrase(replace(parsed.groups[-1][-1], open=True))
-    return " AND ".join(f"({' OR '.join(group)})" for group in groups)
+    return " AND ".join(f"({' OR '.join(group)})" for group in groups if all(group))
 
 
 def without_expression(parsed: Parsed) -> str:
     """The FTS5 expression for what must not be there; "" when there is nothing."""
-    return " OR ".join(phrase(term) for term in parsed.without)
+    return " OR ".join(filter(None, map(_unwanted, parsed.without)))
+
+
+def _unwanted(term: Term) -> str:
+    return "" if begins_with_letter(term) else phrase(term)
 
 
 def phrase(term: Term) -> str:
-    """The FTS5 expression for one term: its words in a row."""
-    quoted = '"' + " ".join(term.main) + '"'
-    return quoted + "*" if term.open else quoted
+    """The FTS5 expression for one term: its words in a row, less a last one that is the beginning
+    of too many."""
+    words = term.main[:-1] if begins_with_letter(term) else term.main
+    quoted = '"' + " ".join(words) + '"' if words else ""
+    return quoted + "*" if term.open and words == term.main else quoted
+
+
+def begins_with_letter(term: Term) -> bool:
+    """Whether its last word is one letter to begin with: a tenth of all words, which the index
+    would have to gather for seconds, without an end in between."""
+    return term.open and len(term.main[-1]) == 1 and term.main[-1].isascii()
+
+
+def reads_texts(parsed: Parsed) -> bool:
+    """Whether only the texts of the newest documents can say which of them match: for signs that
+    no term keeps, and for one letter to begin with."""
+    return any(t.needle or begins_with_letter(t) for t in parsed.terms) or any(
+        map(begins_with_letter, parsed.without)
+    )

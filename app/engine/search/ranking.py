@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from heapq import nlargest
 
 from msgspec import Struct
 
@@ -36,6 +37,8 @@ COMMON, COMMON_FROM = 0.2, 20
 """Share of all documents, and number of them, above which a term lends nothing to neighbours."""
 MORE = 0.4
 """What a document gains that has all of the terms, in part or in full."""
+LOOK_UP = 250
+"""Places after which one looks whether somebody still waits."""
 
 Place = tuple[int, int]
 """A document's file and its order in there."""
@@ -60,12 +63,16 @@ class _Met(Struct):
 class Weighing:
     """Collects the terms of one question; `total` is how many documents there are in all.
 
-    `sessions` are the files in which neighbours belong together.
+    `sessions` are the files in which neighbours belong together. `go_on` is called now and then;
+    it raises when nobody waits any more.
     """
 
-    def __init__(self, total: int, sessions: frozenset[int]) -> None:
+    def __init__(
+        self, total: int, sessions: frozenset[int], go_on: Callable[[], None] = lambda: None
+    ) -> None:
         self._total = max(1, total)
         self._sessions = sessions
+        self._go_on = go_on
         self._terms: list[_Met] = []
         self._files: dict[int, float] = defaultdict(float)
 
@@ -89,14 +96,19 @@ class Weighing:
             for place, score in self._of_term(number, term, read, near, asking).items():
                 scores[place] += score
                 met[place] += 1
-        scored = [
+        scored = (
             (self._whole(place, score, met[place], asks), place)
-            for place, score in scores.items()
+            for place, score in self._slowly(scores)
             if read is None or place in read
             for asks in (place in asking if read is None else read[place].asks,)
-        ]
-        scored.sort(key=lambda pair: -pair[0])
-        return scored[:count]
+        )
+        return nlargest(count, scored, key=lambda pair: pair[0])
+
+    def _slowly(self, scores: Mapping[Place, float]) -> Iterator[tuple[Place, float]]:
+        for number, pair in enumerate(scores.items()):
+            if number % LOOK_UP == 0:
+                self._go_on()
+            yield pair
 
     def _of_term(
         self, number: int, term: _Met, read: Mapping[Place, Reading] | None,
@@ -104,7 +116,9 @@ class Weighing:
     ) -> dict[Place, float]:  # fmt: skip
         """What each place gets for one term; places that ask are added to `asking`."""
         best: dict[Place, float] = {}
-        for one in term.postings:
+        for at, one in enumerate(term.postings):
+            if at % LOOK_UP == 0:
+                self._go_on()
             place = (one.file, one.order)
             if near is not None and place not in near:
                 continue

@@ -57,7 +57,7 @@ def _behind_filters(store: Store, parsed: Parsed, always: Filters) -> int:
         words_expression(parsed, typing=parsed.typing),
         natural_expression(natural_terms(parsed)),
     ):
-        counts, _ = store.count(expression, without, always)
+        counts, _ = store.count(expression, without, always) if expression else ({}, True)
         if counts:
             return sum(counts.values())
     return 0

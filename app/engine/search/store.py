@@ -31,6 +31,8 @@ COUNTED = 10_000
 """Documents that are counted, and among which is ranked, before an answer is called incomplete."""
 POSTINGS = 4_000
 """Documents of one term that natural mode weighs; of a more frequent one, the newest."""
+ALL_POSTINGS = 24_000
+"""The same of all terms of a question, about."""
 
 HASH_BYTES = 8_000_000
 """Bytes of new terms FTS5 gathers in memory before it writes them out."""
@@ -254,17 +256,17 @@ class Store:
         return counts, sum(counts.values()) < COUNTED
 
     def postings(
-        self, expression: str, without: str, filters: Filters
+        self, expression: str, without: str, filters: Filters, most: int = POSTINGS
     ) -> tuple[list[Posting], int]:
-        """The newest documents that match one expression, and how many match (both bounded)."""
+        """The `most` newest documents that match one expression, and how many match (bounded)."""
         where, values = self._where(expression, without, filters)
         sql = (
             "SELECT d.file, d.ord, d.flags FROM terms t JOIN docs d ON d.id=t.rowid "
             f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} "
             "ORDER BY t.rowid DESC LIMIT ?"
         )
-        found = [Posting(*row) for row in self._db.execute(sql, (*values, POSTINGS))]
-        if len(found) < POSTINGS:
+        found = [Posting(*row) for row in self._db.execute(sql, (*values, most))]
+        if len(found) < most:
             return found, len(found)
         counted = self._db.execute(
             "SELECT count(*) FROM (SELECT 1 FROM terms WHERE terms MATCH ? LIMIT ?)",
@@ -280,6 +282,8 @@ class Store:
             f"WHERE d.file=? AND d.ord=? AND {' AND '.join(where)}"
         )
         for place in places:
+            if self._stopping():
+                raise apsw.InterruptError
             for row in self._db.execute(sql, (*place, *values)):
                 yield Row(*row)
 

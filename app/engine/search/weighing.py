@@ -20,7 +20,7 @@ from app.engine.search.ranking import Place, Weighing, ordered
 from app.engine.search.rereading import Read, look_at, readings, shared_words, with_shared
 from app.engine.search.rows import Posting, Row
 from app.engine.search.stems import stem
-from app.engine.search.store import Store
+from app.engine.search.store import ALL_POSTINGS, POSTINGS, Store
 from app.engine.search.texts import Texts
 
 REREAD, REREAD_BYTES = 100, 3_000_000
@@ -53,7 +53,7 @@ class Question:
     def best(self, units: list[Unit], count: int) -> tuple[list[tuple[float, Row]], bool]:
         """Up to `count` documents with their scores, best first; whether there are more."""
         total = self._store.totals()[1]
-        weighing = Weighing(total, self._store.session_files())
+        weighing = Weighing(total, self._store.session_files(), self._stop_if_asked)
         known, units = self._add(weighing, units)
         if not known:
             return [], False
@@ -74,8 +74,11 @@ class Question:
     def _add(self, weighing: Weighing, units: list[Unit]) -> tuple[bool, list[Unit]]:
         """Every unit with where it stands; whether any does, and the units as they were added."""
         found: list[tuple[Unit, list[Posting], int]] = []
+        most = min(POSTINGS, ALL_POSTINGS // max(1, len(units)))
         for unit in units:
-            postings, count = self._store.postings(unit.expression, self._without, self._filters)
+            postings, count = self._store.postings(
+                unit.expression, self._without, self._filters, most
+            )
             found.append((unit, postings, count))
             self._stop_if_asked()
         known = any(count for _, _, count in found)

@@ -81,3 +81,16 @@ def test_a_first_answer_never_reads_the_files_to_find_nothing(tmp_path: Path) ->
         assert (await index.search(Query("zebra"))).total == 1
 
     asking(tmp_path, main)
+
+
+def test_a_single_letter_begins_words_of_the_newest_texts(tmp_path: Path) -> None:
+    async def main(index: MemoryIndex) -> None:
+        for text, count in (("u*", 300), ("b* u*", 150), ('"and a b"*', 150), ("u* -b*", 150)):
+            for quick in (False, True):
+                found = await index.search(Query(text, limit=400, quick=quick))
+                assert (found.total, found.mode) == (count, "words"), text
+        first = (await index.search(Query("b*", limit=1))).hits[0]
+        assert [first.text[s.start : s.end] for s in first.spans] == ["bill"]
+        assert "leave out" not in (await index.search(Query("q* role:tool"))).reason
+
+    asking(tmp_path, main)

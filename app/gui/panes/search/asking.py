@@ -16,6 +16,7 @@ from app.gui.look.text import number, plural, tr
 from app.gui.panes.search.filters import Filter, joined
 from app.gui.panes.search.model import IN_ALL, LAYER_WORDS
 
+AT_ONCE = 50  # newest hits that are shown before others are ranked
 FIRST = 200  # hits of the first page
 MOST_NEAREST = 3  # words of nearly the same spelling that are offered
 LATER = 1_000  # hits of each further one
@@ -37,12 +38,14 @@ class Asked:
         """Whether hits come by weight and stand by day: each page finds its places among all."""
         return self.grouping == "day" and not self.newest
 
-    def query(self, limit: int = FIRST, layer: str | None = None, start: int = 0) -> Query:
+    def query(
+        self, limit: int = FIRST, layer: str | None = None, start: int = 0, *, quick: bool = False
+    ) -> Query:
         of = self.layer if layer is None else layer
         layers = frozenset() if of == "all" else frozenset({of})
         return Query(
             self.text, mode=self.mode, layers=layers, limit=limit,  # type: ignore[arg-type]
-            newest_first=self.newest, start=start, fold=True,
+            newest_first=self.newest, start=start, fold=True, quick=quick,
         )  # fmt: skip
 
 
@@ -87,6 +90,13 @@ class Answer:
         """Whether there are matches that only the order by time reaches."""
         kept_back = bool(self.next) or (not self.result.complete and not self.result.reason)
         return kept_back and not self.more and not self.asked.newest
+
+
+async def at_once(ask: Any, asked: Asked) -> Answer:
+    """The newest hits, whatever the order asked for, while the answer takes its time."""
+    newest = replace(asked, newest=True)
+    result: SearchResult = await ask.search(newest.query(AT_ONCE, quick=True))
+    return Answer(newest, result, dict(result.counts), result.hits)
 
 
 async def answer(ask: Any, asked: Asked, limit: int = FIRST) -> Answer:

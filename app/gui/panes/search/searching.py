@@ -17,6 +17,7 @@ from app.gui.panes.search.asking import (
     Answer,
     Asked,
     answer,
+    at_once,
     crowded_out,
     index_words,
     reason_head,
@@ -31,6 +32,7 @@ PAUSE = 0.12  # seconds without a key before a search
 SETTLED = 2.5  # seconds after which a search counts as one to remember
 SOON = 0.4  # seconds in which changes of the index count as one
 KEPT_FRESH = 2_000  # listed hits up to which a change of the files is shown unasked
+SHORT = 0.06  # seconds an answer may take before the newest hits are shown in its place
 KINDS = {"index", "sessions", "daily", "memory", "versions", "proposals", "evicted"}
 
 
@@ -92,18 +94,33 @@ class Searching:
         if self._parts.meaning.isVisible():
             await self._pane.say_meaning()
         listed = min(self._listed, KEPT_FRESH) if keep else 0
-        found = await answer(ask, asked, max(listed, FIRST))
+        first = None if keep else await at_once(ask, asked)
+        found, moved = await self._ranked(first, max(listed, FIRST))
         self._stale = False
         self._parts.foot.offer_again(False)
         if not found.hits:
             await self._show_none(found)
             return
-        results.show(found, keep=keep)
+        results.show(found, keep=keep or moved)
         if not found.one_kind:
             fuller = await crowded_out(ask, found)
             if len(fuller.hits) > len(found.hits):
                 results.show(fuller, keep=True)
         self._pane.tasks.latest("recent", self._remember_later(asked.text))
+
+    async def _ranked(self, first: Answer | None, limit: int) -> tuple[Answer, bool]:
+        """The answer, and whether another hit was chosen meanwhile: what was found at once is
+        shown when the answer takes its time."""
+        results, hits_list = self._pane.results, self._parts.list
+        asking = asyncio.ensure_future(answer(self._pane.desk.engine.ask, self.asked, limit))
+        try:
+            if first is None or not first.hits or (await asyncio.wait({asking}, timeout=SHORT))[0]:
+                return await asking, False
+            results.show(first, keep=False)
+            chosen = hits_list.current()
+            return await asking, hits_list.current() is not chosen
+        finally:
+            asking.cancel()
 
     def _set_busy(self, on: bool) -> None:
         self._parts.foot.set_busy(on)
