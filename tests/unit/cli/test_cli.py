@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 from datetime import datetime
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.commands import command
 from tests.helpers.fake_server import FakeServer, error, say
 
 
@@ -20,25 +20,20 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "ws"
 
 
-def environment(folder: Path) -> dict[str, str]:
-    known = {k: v for k, v in os.environ.items() if not k.startswith(("PALIMPSEST_", "OPENAI_"))}
-    base = folder.parent
-    return {**known, "PALIMPSEST_DATA": str(base / "d"), "PALIMPSEST_CONFIG": str(base / "c")}
-
-
 def cli(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """One command as a process."""
-    return subprocess.run(
-        [sys.executable, "-m", "app", *arguments],
-        capture_output=True,
-        text=True,
-        env=environment(folder),
-        timeout=60,
-    )
+    return command(folder.parent, *arguments)
 
 
 async def cli_async(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return await asyncio.to_thread(cli, folder, *arguments)
+
+
+async def told(folder: Path, *arguments: str) -> str:
+    """What a command that must succeed says; its own words when it does not."""
+    done = await cli_async(folder, *arguments)
+    assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+    return done.stdout
 
 
 def test_init_makes_a_workspace_and_refuses_a_full_folder(folder: Path) -> None:
@@ -89,34 +84,27 @@ def test_a_turn_its_log_and_what_was_found(folder: Path) -> None:
 def test_review_from_the_command_line(folder: Path) -> None:
     async def main() -> None:
         async with FakeServer(say("Hello.")) as server:
-            await cli_async(folder, "init", str(folder))
+            await told(folder, "init", str(folder))
             text = "I prefer tea over coffee. My deadline is 5 December."
-            await cli_async(
+            await told(
                 folder, "chat", str(folder), "-m", text, "--endpoint", server.base_url,
                 "--model", "fake-model",
             )  # fmt: skip
-        listed = json.loads((await cli_async(folder, "proposals", str(folder), "--json")).stdout)
+        listed = json.loads(await told(folder, "proposals", str(folder), "--json"))
         proposal = listed[0]["id"]
-        shown = await cli_async(folder, "review", str(folder), proposal, "--json")
-        changes = json.loads(shown.stdout)["changes"]
+        shown = await told(folder, "review", str(folder), proposal, "--json")
+        changes = json.loads(shown)["changes"]
         tea = next(c["n"] for c in changes if "tea" in str(c["after"]))
         rest = ",".join(str(c["n"]) for c in changes if c["n"] != tea)
-        done = await cli_async(
-            folder,
-            "review",
-            str(folder),
-            proposal,
-            "--accept",
-            str(tea),
-            "--reject",
-            rest,
+        done = await told(
+            folder, "review", str(folder), proposal, "--accept", str(tea), "--reject", rest,
             "--json",
-        )
-        assert json.loads(done.stdout) == {"version": 1, "rest": 0, "state": "partly_applied"}
+        )  # fmt: skip
+        assert json.loads(done) == {"version": 1, "rest": 0, "state": "partly_applied"}
         memory = (folder / "MEMORY.md").read_text(encoding="utf-8")
         assert "tea" in memory
         assert "deadline" not in memory
-        history = json.loads((await cli_async(folder, "history", str(folder), "--json")).stdout)
+        history = json.loads(await told(folder, "history", str(folder), "--json"))
         assert [(v["version"], v["cause"]) for v in history] == [(1, "consolidation")]
         again = await cli_async(folder, "review", str(folder), proposal, "--accept", "all")
         assert again.returncode == 1
