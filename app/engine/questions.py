@@ -64,6 +64,7 @@ from app.engine.search.query import parse
 from app.engine.session.codec import as_object
 from app.engine.session.evicted import evicted_results
 from app.engine.session.log import SessionLog
+from app.engine.session.outgoing import outgoing
 from app.engine.session.transcript import full_text, items
 from app.engine.workspace.daily_log import list_days, read_day
 from app.engine.workspace.files import read_text
@@ -183,7 +184,8 @@ class Questions:
         rooms = self._rooms
         live = await rooms.session(session_id)
         around = await surroundings(rooms.parts, live, rooms.parts.chat())
-        made = await with_history(rooms.parts, live, around, live.session.outgoing())
+        history = await asyncio.to_thread(outgoing, live.session.context)
+        made = await with_history(rooms.parts, live, around, history)
         return await asyncio.to_thread(view, made, draft)
 
     async def compaction_preview(self, session_id: str) -> CompactionReport:

@@ -166,7 +166,7 @@ class Agent:
             return answer, around
 
     async def _stream(self, endpoint: Endpoint, around: Assembled, recall: str) -> Answer:
-        history = self.keeper.history()
+        history = await self.keeper.history()
         made = await with_history(self._parts, self._live, around, history, recall)
         await log_request(self._parts, self._live, made)
         self._shown = False

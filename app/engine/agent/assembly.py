@@ -160,16 +160,16 @@ def view(made: Assembled, draft: str = "") -> ContextView:
 async def log_request(parts: AgentParts, live: LiveSession, made: Assembled) -> None:
     """Keep the exact request: its injected parts as blobs, its history as message ids."""
     pieces = made.injected.parts
-    ids = " ".join(message.id for message in made.request.messages)
     rows: list[dict[str, object]] = [
         {"kind": part.kind, "note": part.note, "tokens": part.tokens, "hash": _sha(part.text)}
         for part in pieces
     ]
+    messages = made.request.messages
     rows.append({
         "kind": "history",
-        "messages": len(made.request.messages),
-        "hash": _sha(ids),
-        "last": made.request.messages[-1].id if made.request.messages else "",
+        "messages": len(messages),
+        "hash": await asyncio.to_thread(lambda: _sha(" ".join(one.id for one in messages))),
+        "last": messages[-1].id if messages else "",
     })  # fmt: skip
     rows.append({"kind": "tools", "tokens": made.tool_tokens, "count": len(made.request.tools)})
 

@@ -1,11 +1,13 @@
 """Keeping a session's context within its limits: eviction, trimming, compaction, overflow.
 
-Each step computes off to the side and commits one durable entry; if the context moved meanwhile,
-the result is thrown away. Order of work: specification, section 5.
+Each step computes off to the side, in a thread as a long history takes a while, and commits one
+durable entry; if the context moved meanwhile, the result is thrown away.
+Order of work: specification, section 5.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
@@ -35,6 +37,7 @@ from app.engine.events import Activity
 from app.engine.llm.endpoint import Endpoint, Request, complete
 from app.engine.records import CompactionReport, Message
 from app.engine.session import entries as e
+from app.engine.session.outgoing import outgoing
 
 
 class ContextKeeper:
@@ -51,9 +54,9 @@ class ContextKeeper:
         """Take a message in, durably; as it now stands. `seconds` is how long a call took."""
         return await self._live.write(lambda session: session.add(message, seconds=seconds))
 
-    def history(self) -> list[Message]:
+    async def history(self) -> list[Message]:
         """The messages to send, as a strict provider accepts them."""
-        return self._live.session.outgoing()
+        return await asyncio.to_thread(outgoing, self._live.session.context)
 
     def recovers(self, around: Assembled) -> bool:
         """Whether an overflow may be answered by making room and asking once more."""
@@ -78,11 +81,11 @@ class ContextKeeper:
         """Make room for what does not fit into a window that is known, instead of sending it: some
         servers would cut it in silence (model-servers, section 4)."""
         window = around.window.tokens
-        size = self._fixed(around) + around.counter.messages(self._live.session.context)
+        size = await self._tokens(around)
         room = window - reserved_tokens(around.config.compaction, window)
         if around.window.source == "default" or size <= room:
             return
-        if size <= window and self._plan(around, room).hopeless:
+        if size <= window and (await self._plan(around, room)).hopeless:
             return  # tight, but a short answer may fit
         words = f"The request of about {size:,} tokens does not fit into the window of {window:,}."
         await self.recover(around, endpoint, ContextOverflow(words, window=window))
@@ -91,8 +94,14 @@ class ContextKeeper:
         """Tokens of a request beside its history."""
         return sum(part.tokens for part in around.injected.parts) + around.tool_tokens
 
-    def _plan(self, around: Assembled, limit: int, keep: Keep | None = None) -> Recovery:
-        return plan_recovery(
+    async def _tokens(self, around: Assembled) -> int:
+        """Tokens of a request with its history."""
+        context = self._live.session.context
+        return self._fixed(around) + await asyncio.to_thread(around.counter.messages, context)
+
+    async def _plan(self, around: Assembled, limit: int, keep: Keep | None = None) -> Recovery:
+        return await asyncio.to_thread(
+            plan_recovery,
             self._live.session.context,
             around.counter,
             limit=limit,
@@ -122,9 +131,11 @@ class ContextKeeper:
 
     async def _trim(self, around: Assembled) -> None:
         config, counter = around.config.compaction, around.counter
-        cut = truncate_args(self._live.session.context, config.truncate_args, counter)
+        context = self._live.session.context
+        cut = await asyncio.to_thread(truncate_args, context, config.truncate_args, counter)
         await self._shorten(e.ArgsTruncation, cut.cuts)
-        cut = prune(self._live.session.context, config.prune, counter)
+        context = self._live.session.context
+        cut = await asyncio.to_thread(prune, context, config.prune, counter)
         await self._shorten(e.Prune, cut.cuts)
 
     async def _shorten(
@@ -156,7 +167,7 @@ class ContextKeeper:
         )
         done = await self._settle(compactor, outcome)
         if done is None:
-            total = around.counter.messages(self._live.session.context)
+            total = await self._tokens(around) - self._fixed(around)
             kept = len(self._live.session.context)
             reason = outcome.reason if isinstance(outcome, NotCompacted) else MOVED
             return CompactionReport(0, kept, total, total, reason=reason)
@@ -166,7 +177,7 @@ class ContextKeeper:
         """What `compact` would do; asks no model."""
         around = await surroundings(self._parts, self._live, endpoint)
         compactor = await self._compactor(around, endpoint)
-        report = compactor.preview(self._live.session.context)
+        report = await asyncio.to_thread(compactor.preview, self._live.session.context)
         waiting = await self._live.do(lambda session: session.unflushed())
         unflushed = len(waiting.messages) if waiting else 0
         return msgspec.structs.replace(report, unflushed=min(unflushed, report.covered))
@@ -233,7 +244,7 @@ class ContextKeeper:
         Raises the overflow again, with a sentence of its own, when nothing can help.
         """
         window = await endpoint.window()
-        estimated = self._fixed(around) + around.counter.messages(self._live.session.context)
+        estimated = await self._tokens(around)
         size = error.window or window.tokens
         room = size - reserved_tokens(around.config.compaction, size)
         limit = corrected_limit(room, estimated, error.requested or 0)
@@ -242,7 +253,7 @@ class ContextKeeper:
         self._emit("started", str(error))
         config = forced(around.config.compaction)
         compactor = await self._compactor(around, endpoint, config)
-        plan = self._plan(around, limit, compactor.thresholds.keep)
+        plan = await self._plan(around, limit, compactor.thresholds.keep)
         if plan.hopeless:
             self._emit("failed", plan.hopeless)
             kind = QuestionTooLong if plan.too_large else ContextOverflow

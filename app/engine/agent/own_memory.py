@@ -7,6 +7,8 @@ what is shown and making room is the memory's business. Nothing is asked of a me
 
 from __future__ import annotations
 
+import asyncio
+
 from app.engine.agent.assembly import Assembled, surroundings
 from app.engine.agent.keeper import ContextKeeper
 from app.engine.agent.live import LiveSession
@@ -49,10 +51,11 @@ class MemoryKeeper(ContextKeeper):
             return message
         return last
 
-    def history(self) -> list[Message]:
+    async def history(self) -> list[Message]:
         """What the memory shows, without its system prompt."""
         context = self._memory.get_context()
-        return outgoing(context[1:] if context and context[0].role == "system" else context)
+        sent = context[1:] if context and context[0].role == "system" else context
+        return await asyncio.to_thread(outgoing, sent)
 
     def _prompt(self) -> str:
         context = self._memory.get_context()

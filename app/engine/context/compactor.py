@@ -1,12 +1,14 @@
 """`ConversationCompactor`: a long history becomes a summary and its newest part.
 
-It works on values and returns a value; the session is changed by whoever asked, with one durable
-commit, and only that commit is a success. Invariant: on any failure the caller still holds the
-whole history, and no call is ever parted from its result. Specification, section 7.
+It works on values, in threads as a long history takes a while to count, and returns a value; the
+session is changed by whoever asked, with one durable commit, and only that commit is a success.
+Invariant: on any failure the caller still holds the whole history, and no call is ever parted from
+its result. Specification, section 7.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -135,11 +137,10 @@ class ConversationCompactor:
         offload: Offload | None = None,
     ) -> Outcome | None:
         """The automatic run: None when no trigger fires. Only interruptions are raised."""
-        due = self.due(context)
+        due = await asyncio.to_thread(self.due, context)
         if not due:
             return None
-        steps = len(units(context))
-        total = self.tokens(context)
+        steps, total = await asyncio.to_thread(self._size, context)
         refused = self._pace.refuses(self._config, steps, total)
         if refused:
             return NotCompacted("waiting", refused)
@@ -147,8 +148,8 @@ class ConversationCompactor:
         if isinstance(outcome, Compaction):
             self._pace.succeeded()
             if outcome.note:
-                left = self.tokens(outcome.context)
-                self._pace.did_not_help(self._config, len(units(outcome.context)), left)
+                size = await asyncio.to_thread(self._size, outcome.context)
+                self._pace.did_not_help(self._config, *size)
         elif outcome.kind == "failed":
             self._pace.failed(self._config, steps)
         elif outcome.kind == "no_gain":
@@ -169,13 +170,9 @@ class ConversationCompactor:
 
         `most` is how many tokens a request may have afterwards, where that is not the window's.
         """
-        plan = self.plan(context, keep=keep, whole=reason == "manual")
-        if plan is None:
-            return self._nothing(context)
-        if self._must_gain(reason):
-            plan = self._gain.helpful(context, plan)
-        if plan is None:
-            return self._told(self._gain.none(context))
+        plan = await asyncio.to_thread(self._planned, context, keep, reason)
+        if isinstance(plan, NotCompacted):
+            return self._told(plan) if plan.kind == "no_gain" else plan
         self._emit("started", reason=reason)
         ended = False
         try:
@@ -206,13 +203,33 @@ class ConversationCompactor:
                 summary, extractive = await self._summary(plan, most)
             except SummaryFailed as failed:
                 return NotCompacted("failed", failed.reason, failed.remedy, failed.raw)
-            made = self._made(context, plan, summary, extractive, log_path, reason)
-            if not self._must_gain(reason) or self._gain.enough(context, made.context):
+            made = await asyncio.to_thread(
+                self._made, context, plan, summary, extractive, log_path, reason
+            )
+            if await asyncio.to_thread(self._enough, context, made, reason):
                 return made
-            smaller = self._gain.smaller(context, plan)
+            smaller = await asyncio.to_thread(self._gain.smaller, context, plan)
             if smaller is None or not self._pace.may_try(self._config):
-                return self._gain.none(context)
+                return await asyncio.to_thread(self._gain.none, context)
             plan = smaller
+
+    def _enough(self, context: Sequence[Message], made: Compaction, reason: Reason) -> bool:
+        return not self._must_gain(reason) or self._gain.enough(context, made.context)
+
+    def _planned(
+        self, context: Sequence[Message], keep: Keep | None, reason: Reason
+    ) -> Plan | NotCompacted:
+        """Where to cut, or why there is nothing to do."""
+        plan = self.plan(context, keep=keep, whole=reason == "manual")
+        if plan is None:
+            return self._nothing(context)
+        if self._must_gain(reason):
+            plan = self._gain.helpful(context, plan)
+        return plan or self._gain.none(context)
+
+    def _size(self, context: Sequence[Message]) -> tuple[int, int]:
+        """Units and tokens."""
+        return len(units(context)), self.tokens(context)
 
     def _must_gain(self, reason: Reason) -> bool:
         """Whether the run is only worth its while when it saves; a share of 0 asks for nothing."""
@@ -279,7 +296,7 @@ class ConversationCompactor:
             if not self._config.extractive_fallback:
                 raise
             self._emit("progress", reason=f"{failed.reason} Sentences are picked without it.")
-            return Summary(self._extracted(plan, most)), True
+            return Summary(await asyncio.to_thread(self._extracted, plan, most)), True
 
     def _extracted(self, plan: Plan, most: int) -> str:
         """A summary without a model, so short that it fits beside what stays: in a small window,

@@ -7,6 +7,7 @@ plausible summary of the whole prefix; everything else raises `SummaryFailed`. C
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -106,14 +107,12 @@ class Summariser:
 
     async def _in_parts(self, prefix: Sequence[Message], progress: Progress) -> Summary:
         groups = [list(prefix[unit.start : unit.end]) for unit in units(prefix)]
+        sizes = await asyncio.to_thread(lambda: [self._of_group(group) for group in groups])
         budget = max(1, int((self._window - self._reserved) * MARGIN))
         carried: list[Message] = []
         text, done, at, shrinks = "", 0, 0, 0
         while at < len(groups) or not done:
-            taken = self._fitting(groups, at, carried, budget)
-            part = [message for group in groups[at : at + taken] for message in group]
-            if taken == 1 or not part:
-                part = self._squeezed(part, carried, budget)
+            part, taken = await asyncio.to_thread(self._next, groups, sizes, at, carried, budget)
             try:
                 text = await self._ask([*carried, *part])
             except ContextOverflow as error:
@@ -121,16 +120,32 @@ class Summariser:
                 budget = self._smaller(budget, error)
                 if shrinks > SHRINKS or budget < 64:
                     raise
-                carried = self._squeezed(carried, [], budget // 2) if carried else []
+                carried = await asyncio.to_thread(self._squeezed, carried, [], budget // 2)
                 continue
             done, at = done + 1, at + max(1, taken)
             if at < len(groups):
-                progress(done, done + self._expected(groups, at, budget))
-                carried = self._squeezed([summary_message(text)], [], budget // 2)
+                progress(done, done + max(1, -(-sum(sizes[at:]) // max(1, budget // 2))))
+                made = [summary_message(text)]
+                carried = await asyncio.to_thread(self._squeezed, made, [], budget // 2)
         return Summary(text, done)
 
+    def _next(
+        self,
+        groups: list[list[Message]],
+        sizes: list[int],
+        at: int,
+        carried: list[Message],
+        budget: int,
+    ) -> tuple[list[Message], int]:
+        """The next part from unit `at` on, made to fit, and how many units it is of."""
+        taken = self._fitting(groups, sizes, at, carried, budget)
+        part = [message for group in groups[at : at + taken] for message in group]
+        if taken == 1 or not part:
+            part = self._squeezed(part, carried, budget)
+        return part, taken
+
     async def _ask(self, messages: Sequence[Message]) -> str:
-        asked = self._request(messages)
+        asked = await asyncio.to_thread(self._request, messages)
         answer = await cast("Summarise", self._summarise)(asked)
         problem = problem_with(answer)
         if problem:
@@ -161,13 +176,18 @@ class Summariser:
         return self._config.prompt_profile == "four_part" or bool(self._config.summary_prompt)
 
     def _fitting(
-        self, groups: list[list[Message]], at: int, carried: list[Message], budget: int
+        self,
+        groups: list[list[Message]],
+        sizes: list[int],
+        at: int,
+        carried: list[Message],
+        budget: int,
     ) -> int:
         """How many units from `at` on fit beside what is carried: at least one."""
         used = self._tokens(carried)
         taken = 0
-        for group in groups[at:]:
-            used += self._of_group(group)
+        for size in sizes[at:]:
+            used += size
             if used > budget and taken:
                 break
             taken += 1
@@ -179,10 +199,6 @@ class Summariser:
                 break
             taken -= 1
         return taken
-
-    def _expected(self, groups: list[list[Message]], at: int, budget: int) -> int:
-        rest = sum(self._of_group(group) for group in groups[at:])
-        return max(1, -(-rest // max(1, budget // 2)))
 
     def _squeezed(self, part: list[Message], carried: list[Message], budget: int) -> list[Message]:
         """The same messages with their texts shortened until the request fits."""

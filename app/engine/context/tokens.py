@@ -21,7 +21,7 @@ from app.engine.records import Message
 
 MESSAGE, CALL, RESULT, IMAGE = 5, 10, 8, 5
 IMAGE_TOKENS = 1_000
-CACHED_MESSAGES = 20_000
+CACHED_MESSAGES = 200_000  # more than a context holds: a longer one would be counted anew
 REMEMBERED_FROM, REMEMBERED = 200, 64  # characters, texts
 
 # Chinese, Japanese and Korean writing, with its punctuation and full-width forms.

@@ -35,7 +35,8 @@ def describe(
             ContextPart("tools", "system", text, counter.schemas(tools), f"{len(tools)} tools")
         )
     if draft.strip():
-        parts.append(_part(Message(id="draft", role="user", content=draft), counter, "user"))
+        typed = Message(id="draft", role="user", content=draft)
+        parts.append(ContextPart("user", "user", draft, counter.uncached(typed)))
     return ContextView(
         parts=tuple(parts),
         total=sum(part.tokens for part in parts),
@@ -46,7 +47,7 @@ def describe(
     )
 
 
-def _part(message: Message, counter: Counter, kind: str = "") -> ContextPart:
+def _part(message: Message, counter: Counter) -> ContextPart:
     text = message.content
     if message.calls:
         calls = "\n".join(f"{call.name}({call.arguments})" for call in message.calls)
@@ -54,5 +55,5 @@ def _part(message: Message, counter: Counter, kind: str = "") -> ContextPart:
     note = message.name if message.role == "tool" else message.origin
     if message.evicted:
         note = f"{note}, put aside" if note else "put aside"
-    kind = kind or ("summary" if is_summary(message) else "history")
+    kind = "summary" if is_summary(message) else "history"
     return ContextPart(kind, message.role, text, counter.message(message), note)

@@ -7,7 +7,7 @@ another process wrote meanwhile, its entries are folded before ours are made. Bl
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,9 +16,11 @@ from msgspec import Struct
 
 from app.engine.session import entries as e
 from app.engine.session.fold import Fold
-from app.engine.session.log import Log, Stretch, stretch_of
+from app.engine.session.log import Line, Log, Stretch, stretch_of
 from app.engine.session.messages import owner
 from app.engine.session.places import Place, Places
+
+FAR = 1 << 20  # bytes between two entries from which the log is opened anew in between
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], str]
@@ -63,13 +65,23 @@ class Recorder:
         """Whether something was written since the log was opened."""
         return self._wrote
 
-    def stamp(self, message_id: str) -> str | int | float | None:
-        """The time of a message or entry, as written. Reads from the disk."""
-        place = self._places.get(message_id)
-        if place is None:
-            return None
-        line = next(iter(self.log.read(place.offset, place.seq - 1)), None)
-        return line.entry.timestamp if line and isinstance(line.entry, e.Entry) else None
+    def stamps(self, ids: Iterable[str]) -> dict[str, str | int | float | None]:
+        """The times of messages or entries, as written; those that the log has. Reads from the
+        disk, what lies close together in one go: a long context costs one reading of its log."""
+        places = {name: place for name in ids if (place := self._places.get(name)) is not None}
+        found: dict[str, str | int | float | None] = {}
+        lines: Iterator[Line] = iter(())
+        line: Line | None = None
+        at = -FAR
+        for name, place in sorted(places.items(), key=lambda pair: pair[1].offset):
+            if place.offset - at >= FAR:
+                lines = iter(self.log.read(place.offset, place.seq - 1))
+            if place.offset != at:  # several messages may stand in one entry
+                at = place.offset
+                line = next((one for one in lines if one.offset >= at), None)
+            if line is not None and line.offset == at and isinstance(line.entry, e.Entry):
+                found[name] = line.entry.timestamp
+        return found
 
     def place(self, some_id: str) -> Place | None:
         """The place of a message or entry of this session, whether still in the context or not."""

@@ -401,4 +401,4 @@ class Session:
 
     def _write_view(self) -> None:
         if self._view is not None and not self._record.empty:
-            self._view.write(self.fold, self._record.stamp)
+            self._view.write(self.fold, self._record.stamps)
