@@ -23,11 +23,13 @@ def environment(base: Path, **more: str) -> dict[str, str]:
     return {**known, **own, **more}
 
 
-def command(base: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run it to its end; its output is read as UTF-8."""
+def command(
+    base: Path, *arguments: str, typed: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run it to its end, with `typed` in a pipe to it; its output is read as UTF-8."""
     return subprocess.run(
         [sys.executable, "-m", "app", *arguments],
-        stdin=subprocess.DEVNULL,
+        input=typed,
         capture_output=True,
         encoding="utf-8",
         env=environment(base, **more),

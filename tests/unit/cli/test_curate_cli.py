@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from subprocess import CompletedProcess
 
 import pytest
 
 from app.engine.memory.review import accept_all
+from tests.helpers.commands import command, told
 from tests.helpers.consolidating import Desk
 from tests.helpers.fake_server import FakeServer, say
 
@@ -27,24 +25,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def cli(
-    folder: Path, command: str, *arguments: str, typed: str = "", **more: str
-) -> subprocess.CompletedProcess[str]:
-    known = {k: v for k, v in os.environ.items() if not k.startswith(("PALIMPSEST_", "OPENAI_"))}
-    data, config = (str(folder.parent / name) for name in ("d", "c"))
-    return subprocess.run(
-        [sys.executable, "-m", "app", command, str(folder), *arguments],
-        input=typed,
-        capture_output=True,
-        text=True,
-        env={**known, "PALIMPSEST_DATA": data, "PALIMPSEST_CONFIG": config, **more},
-        timeout=60,
-    )
-
-
-def told(done: subprocess.CompletedProcess[str]) -> Any:
-    """The one JSON document of a command that did its work."""
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    folder: Path, name: str, *arguments: str, typed: str = "", **more: str
+) -> CompletedProcess[str]:
+    return command(folder.parent, name, str(folder), *arguments, typed=typed, **more)
 
 
 def dropped(folder: Path) -> str:
@@ -105,7 +88,7 @@ def test_a_run_again_by_another_model_is_compared(folder: Path) -> None:
     first = asyncio.run(desk.run(NOW)).run
     assert cli(folder, "consolidate", "--again", first).returncode == 2
 
-    async def main() -> subprocess.CompletedProcess[str]:
+    async def main() -> CompletedProcess[str]:
         async with FakeServer(say(BASE + "- Kim plays chess on Fridays")) as server:
             done = await asyncio.to_thread(
                 cli, folder, "consolidate", "--again", first, "--model", "flag:other", "--json",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
+from tests.helpers.commands import command
 from tests.helpers.consolidating import Desk
 
 ONE, TWO = "- Bo lives in Porto", "- Bo works at Acme"
@@ -26,19 +25,11 @@ def proposed(folder: Path) -> str:
     return asyncio.run(desk.run(datetime.now(UTC))).run
 
 
-def cli(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    known = {k: v for k, v in os.environ.items() if not k.startswith(("PALIMPSEST_", "OPENAI_"))}
-    data, config = (str(folder.parent / name) for name in ("d", "c"))
-    return subprocess.run(
-        [sys.executable, "-m", "app", "review", str(folder), *arguments],
-        capture_output=True,
-        text=True,
-        env={**known, "PALIMPSEST_DATA": data, "PALIMPSEST_CONFIG": config},
-        timeout=60,
-    )
+def cli(folder: Path, *arguments: str) -> CompletedProcess[str]:
+    return command(folder.parent, "review", str(folder), *arguments)
 
 
-def changes(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+def changes(done: CompletedProcess[str]) -> list[dict[str, Any]]:
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["changes"]
 
