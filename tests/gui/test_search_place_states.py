@@ -193,7 +193,7 @@ def test_the_newest_hits_are_there_until_the_ranked_ones_are(qloop, until, pane,
     ask.search = search
     pane.field.set_query("upload")
     model = pane.list.hits
-    settle(qloop, until, pane, lambda: model.rowCount() > 50)
+    settle(qloop, until, pane, lambda: model.rowCount() > 30)
     assert model.entry(model.first()) == newest[0]
     assert "newest first" in pane.parts.foot.words.text()
     assert "at least" in pane.parts.foot.words.text()

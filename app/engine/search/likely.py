@@ -27,7 +27,7 @@ _APART = (
 _CUT = re.compile(f"[{_APART}]")
 _PLAIN = "\x00-\x26\x28-\x7f\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3"
 _ODD = re.compile(f"[^{_PLAIN}{_APART}]+")
-_STEP = 64
+_STEP = 16
 """Characters that are looked at for a cut before a place, at first."""
 _BREAK = Token(0, 0, ("",))
 """Stands where something was left out: nothing follows across it."""
@@ -44,7 +44,7 @@ def likely_tokens(text: str, letters: frozenset[str]) -> Iterator[Token]:
         return
     end = 0
     for start, stop in _parts(text, low, letters):
-        if start > end and next(tokens(text, end, start), None) is not None:
+        if 0 < end < start and next(tokens(text, end, start), None) is not None:
             yield _BREAK
         yield from tokens(text, start, stop)
         end = stop

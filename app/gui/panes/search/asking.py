@@ -16,7 +16,7 @@ from app.gui.look.text import number, plural, tr
 from app.gui.panes.search.filters import Filter, joined
 from app.gui.panes.search.model import IN_ALL, LAYER_WORDS
 
-AT_ONCE = 50  # newest hits that are shown before others are ranked
+AT_ONCE = 30  # newest hits that are shown before others are ranked
 FIRST = 200  # hits of the first page
 MOST_NEAREST = 3  # words of nearly the same spelling that are offered
 LATER = 1_000  # hits of each further one
