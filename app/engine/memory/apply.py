@@ -45,7 +45,7 @@ from app.engine.records import (
     Proposal,
     Version,
 )
-from app.engine.workspace.files import digest, encode, lock
+from app.engine.workspace.files import digest, encode, lock, well_formed
 from app.engine.workspace.layout import Layout
 from app.engine.workspace.memory_file import MemoryWriter
 from app.engine.workspace.secrets import mask
@@ -147,7 +147,7 @@ class Review:
         if stored.state == "proposed":
             stored = self.store.update(stored, state="in_review")
         self._finish.refuse(stored, view.diff.changes, when)
-        said = reason.strip() or "The whole proposal was refused."
+        said = well_formed(reason).strip() or "The whole proposal was refused."
         self._settling.reject(stored.id, stored.inputs, said, when)
         self._settling.mark(stored.when)
         self.store.update(stored, state="rejected", note=said)

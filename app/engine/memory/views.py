@@ -24,6 +24,7 @@ from app.engine.memory.review import carried, resolved
 from app.engine.memory.settling import facts_of
 from app.engine.memory.threeway import joined
 from app.engine.records import Change, Decision, Version
+from app.engine.workspace.files import well_formed
 from app.engine.workspace.layout import Layout
 from app.engine.workspace.memory_file import MemoryFile, MemoryWriter
 from app.engine.workspace.secrets import mask
@@ -63,12 +64,19 @@ class Views:
     def translated(
         self, stored: Stored, decisions: Sequence[Decision]
     ) -> tuple[View, tuple[Decision, ...]]:
-        """The view now, and decisions on what was shown last as decisions on it."""
+        """The view now, and decisions on what was shown last as decisions on it.
+
+        Of two decisions on a change the later one counts. Raises `UserError` for one on a change
+        that was not shown.
+        """
         seen = self._seen.get(stored.id) or View(stored, difference_of(stored))
+        wanted = tuple({d.n: _sound(d) for d in decisions}.values())
+        for decision in wanted:
+            _change(seen, decision.n)
         view = self.look(stored)
         if _same_changes(view.stored, seen.stored):
-            return view, tuple(decisions)
-        return view, carried(decisions, seen.diff.changes, view.diff.changes)
+            return view, wanted
+        return view, carried(wanted, seen.diff.changes, view.diff.changes)
 
     def began(self, stored: Stored) -> int:
         """The number of the version the run began with; 0 when no version holds that text."""
@@ -149,6 +157,14 @@ def remaining(view: View, undecided: Sequence[Change], began: int) -> View:
         began=began,
     )
     return View(rest, difference_of(rest))
+
+
+def _sound(decision: Decision) -> Decision:
+    """A decision whose own words can be written: a half of a character cannot."""
+    if decision.text is None:
+        return decision
+    text = well_formed(decision.text).replace("\r\n", "\n")
+    return msgspec.structs.replace(decision, text=text)
 
 
 def _same_changes(one: Stored, other: Stored) -> bool:

@@ -258,3 +258,38 @@ def test_an_undo_can_be_undone(tmp_path: Path) -> None:
     desk.review.undo(when=LATER)
     assert desk.memory == NEW
     assert desk.fates() == ["merged", "merged"]
+
+
+def test_a_decision_on_a_change_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    for n in (0, -1, 99):
+        decisions = [Decision(1, "accept"), Decision(n, "accept")]
+        for work in (
+            lambda d=decisions: desk.review.keep(run, d),
+            lambda d=decisions: desk.review.preview(run, d),
+            lambda d=decisions: desk.review.apply(run, d, when=START),
+        ):
+            with pytest.raises(UserError, match=f"no change {n}"):
+                work()
+    assert desk.memory == BASE
+    assert (desk.store.load(run).state, desk.store.load(run).decisions) == ("proposed", ())
+
+
+def test_of_two_decisions_on_one_change_the_later_counts(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    desk.review.show(run)
+    decisions = [Decision(1, "accept"), Decision(1, "reject"), Decision(2, "accept")]
+    desk.review.apply(run, decisions, when=START)
+    assert desk.memory == f"{BASE}{TWO}\n"
+    assert [claim.text for claim in desk.refused.all()] == [ONE]
+
+
+def test_own_words_and_reasons_with_half_a_character_are_written(tmp_path: Path) -> None:
+    desk, run = proposed(tmp_path)
+    desk.review.show(run)
+    own = Decision(1, "accept", "- tea \ud83d\r\n- and cake")
+    desk.review.keep(run, [own])
+    desk.review.apply(run, [own], when=START)
+    assert desk.memory == f"{BASE}- tea \ufffd\n- and cake\n"
+    desk.review.reject(run, "no \udc00", when=START)
+    assert desk.store.load(run).note == "no \ufffd"
