@@ -238,7 +238,9 @@ def test_without_compaction_the_original_error_surfaces(tmp_path: Path) -> None:
             await desk.send("one")
             result = await desk.send("two")
             assert result.state == "failed"
+            assert "1,500 tokens does not fit" in result.error
             assert len(desk.server.requests) == 2
+            assert '"type":"compaction"' not in desk.log()
 
     run(main())
 

@@ -149,3 +149,12 @@ def test_without_an_index_more_of_the_terms_still_rank_higher(tmp_path: Path) ->
         assert "files were read instead" in result.reason
 
     with_index(tmp_path, work, whole=False)
+
+
+def test_of_words_equally_near_the_more_frequent_comes_first(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- a lamb\n" + "".join(f"- lamp number {n}\n" for n in range(4)))
+
+    async def work(index: MemoryIndex) -> None:
+        assert (await index.search(Query("lamx"))).nearest[:2] == ("lamp", "lamb")
+
+    with_index(tmp_path, work)

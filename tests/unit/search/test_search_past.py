@@ -115,6 +115,25 @@ def test_what_a_proposal_offers_is_found_until_the_proposal_goes(tmp_path: Path)
     run(tmp_path, work)
 
 
+def test_a_proposal_applied_in_part_is_still_found_by_all_that_it_offered(tmp_path: Path) -> None:
+    file = tmp_path / ".palimpsest/proposals/p-1.json"
+    file.parent.mkdir(parents=True)
+    kept = {
+        "when": "2026-06-02T09:00:00Z", "started": "- tea\n",
+        "base": "- tea\n- cycles on Sundays\n",
+        "wanted": "- tea\n- cycles on Sundays\n- swims on Mondays\n",
+        "candidate": "- tea\n- cycles on Sundays\n",
+    }  # fmt: skip
+    file.write_text(json.dumps(kept), "utf-8")
+
+    async def work(index: MemoryIndex) -> None:
+        for word in ("Sundays", "Mondays"):
+            assert [hit.path for hit in await hits(index, word)] == ["proposal:p-1"]
+        assert not await hits(index, "tea")
+
+    run(tmp_path, work)
+
+
 # ---------------------------------------------------------------------------- marks
 
 TURN = (

@@ -345,3 +345,21 @@ def test_a_message_of_the_past_is_shown_by_its_role(tmp_path: Path) -> None:
     assert [(i.kind, i.detail.get("origin")) for i in shown(session)] == [
         ("system", None), ("user", "continuation"),
     ]  # fmt: skip
+
+
+def test_a_log_that_was_cut_in_place_is_read_anew(tmp_path: Path) -> None:
+    """Another program may shorten the same file; what it held before is shown no longer."""
+    session = new(tmp_path)
+    for n in range(6):
+        session.add(user(f"text {n}", f"m{n}"))
+    session.close()
+    path, pages = log_path(tmp_path), Pages()
+    log = SessionLog(path, fsync="never")
+    assert [i.text for i in pages.page(log, limit=3)] == ["text 3", "text 4", "text 5"]
+    whole = path.read_bytes().split(b"\n")
+    with path.open("r+b") as file:
+        file.truncate(len(b"\n".join(whole[:-3])) + 1)
+    assert [i.text for i in pages.page(log, limit=3)] == ["text 1", "text 2", "text 3"]
+    with path.open("ab") as file:
+        file.write(whole[-2] + b"\n")
+    assert [i.text for i in pages.page(log, limit=2)] == ["text 3", "text 5"]
