@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.engine.records import Hit
+from app.engine.workspace.history import History
+from app.engine.workspace.layout import Layout, ensure
 from app.gui.bridge import EngineSignals
 from app.gui.widgets.pane import Desk, Target
 from app.gui.widgets.uneven import Marked
@@ -397,6 +400,44 @@ def test_hits_are_walked_in_the_place_that_was_opened(qtbot, runs, tmp_path) -> 
             for entry in ("s-1-3", "s-1-1"):
                 here.key(Qt.Key.Key_N)
                 await until(lambda e=entry: pane.page.sheet.current().id == e)
+
+    runs(main())
+
+
+def test_hits_are_walked_in_memory_and_in_a_version_of_long_ago(qtbot, runs, tmp_path) -> None:
+    """N and Shift+N in MEMORY.md; a hit in a version that is older than those looked at opens."""
+
+    async def main() -> None:
+        folder = tmp_path / "ws"
+        layout = Layout.at(folder)
+        folder.mkdir()
+        ensure(layout)
+        history = History(layout, sync=False)
+        for n in range(260):
+            old = "- a crate of long ago\n- the crate is red\n" if n < 20 else ""
+            text = f"# Memory\n\n{old}- the drawer is open {n}\n"
+            history.commit(text, cause="test", when=datetime.now(UTC))
+        layout.memory_md.write_text(text.replace("open", "blue") + "- one more drawer\n", "utf-8")
+        async with room(qtbot, folder) as here:
+            hits = await here.find("drawer")
+            await here.choose(next(h for h in hits if (h.layer, h.line) == ("memory", 3)))
+            pane = await here.open()
+            assert pane.file.find_bar.field.text() == "drawer"
+            assert pane.file.chosen_line() == 3
+            here.key(Qt.Key.Key_N)
+            assert pane.file.chosen_line() == 4
+            here.key(Qt.Key.Key_N, Qt.KeyboardModifier.ShiftModifier)
+            assert pane.file.chosen_line() == 3
+            await here.back()
+            hits = await here.find("red crate")
+            wanted = next(hit for hit in hits if hit.layer == "history")
+            await here.choose(wanted)
+            pane = await here.open()
+            await until(lambda: pane.mode == "version")
+            assert pane.file.version < 60, "200 versions came since"
+            assert pane.scrubber.line.shows == pane.file.version
+            await pane.refresh()
+            assert pane.file.version, "it stays when something changes"
 
     runs(main())
 

@@ -34,6 +34,10 @@ def memory_actions(pane: MemoryPane) -> list[Action]:
 
     review = only("review")
 
+    def no_hits() -> str:
+        off = only("file", "version")()
+        return off or ("" if pane.file.finds() else tr("Nothing is being looked for."))
+
     def act(name: str, title: str, icon: str, run: object, key: str = "", **more: object) -> Action:
         return Action(f"memory.{name}", title, icon, run, key, when=HERE, menu="Memory", **more)  # type: ignore[arg-type]
 
@@ -97,7 +101,11 @@ def memory_actions(pane: MemoryPane) -> list[Action]:
         act("losses", tr("What was lost, to be brought back"), "archive-restore",
             lambda: pane.show_list("losses"), "Shift+L"),
         act("refused", tr("What was refused and is not proposed again"), "ban",
-            lambda: pane.show_list("refused"), "N"),
+            lambda: pane.show_list("refused"), "Shift+Q"),
+        act("hit", tr("Next hit"), "arrow-down", lambda: pane.file.walk(1), "N", also=("F3",),
+            off=no_hits),
+        act("hit.back", tr("Previous hit"), "arrow-up", lambda: pane.file.walk(-1), "Shift+N",
+            also=("Shift+F3",), off=no_hits),
         act("quality", tr("Repeated, outdated and contradicting lines"), "spell-check",
             lambda: pane.show_list("quality"), "Q"),
         act("forget_refusal", tr("Let the refused claim be proposed again"), "rotate-ccw",

@@ -236,6 +236,10 @@ class FilePage(QWidget):
         self._count(found)
         return len(found)
 
+    def finds(self) -> bool:
+        """Whether something is being looked for."""
+        return not self.find_bar.isHidden() and bool(self.find_bar.field.text())
+
     def walk(self, by: int) -> None:
         found = found_in(self._rows, self.find_bar.field.text())
         if not found:
@@ -280,8 +284,8 @@ class FindBar(QWidget):
         super().__init__(parent)
         self.field = Field(tr("Find in MEMORY.md"), tr("Find in MEMORY.md"), icon="search")
         self.count = T("", "small", "text_soft", tabular=True)
-        back = IconButton("arrow-up", tr("Previous hit"), key="Shift+Enter")
-        ahead = IconButton("arrow-down", tr("Next hit"), key="Enter")
+        back = IconButton("arrow-up", tr("Previous hit"), key="Shift+N")
+        ahead = IconButton("arrow-down", tr("Next hit"), key="N")
         close = IconButton("x", tr("Close find"), key="Esc")
         back.clicked.connect(lambda: self.walked.emit(-1))
         ahead.clicked.connect(lambda: self.walked.emit(1))

@@ -49,6 +49,7 @@ from app.gui.widgets.pane import Desk, Pane, Target
 KINDS = frozenset({"memory", "versions", "proposals", "jobs"})
 LOW = 700  # px of the window below which the scrubber folds
 LARGE = 50_000  # characters from which rows are made in a thread
+VERSIONS = 200  # that are looked at, unless an older one is opened
 EMPTY = MemoryView("", "absent", "", 0, 0)
 
 
@@ -60,6 +61,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.mode = "file"
         self.memory = EMPTY
         self.versions: list[Version] = []
+        self.far_back = 0  # how many of them an older one asked for
         self.infos: list[ProposalInfo] = []
         self.job: JobInfo | None = None
         self.origins_on = bool(desk.kept.get("memory.origins", False))
@@ -184,7 +186,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         ask = self.desk.engine.ask
         before = (self.memory, self.infos)
         self.memory, self.versions, self.infos = await asyncio.gather(
-            ask.memory(), ask.versions(), ask.proposals()
+            ask.memory(), ask.versions(max(self.far_back, VERSIONS)), ask.proposals()
         )
         if self.origins_on:
             await self._load_origins()

@@ -36,6 +36,7 @@ class Versions:
             self.show_mode("file")
             self.leave_version()
             return
+        await self._reach(wanted)
         if not any(version.number == wanted for version in self.versions):
             raise Unreadable(
                 tr("Version {n} is not in the history any more.", n=number(wanted)),
@@ -44,6 +45,14 @@ class Versions:
         self.scrubber.line.show_version(wanted)
         self.tasks.cancel("version")  # the step's own task: this one waits until it is shown
         await self._show_version(wanted)
+
+    async def _reach(self: Any, wanted: int) -> None:
+        """Have that version on the line, also when it is older than those that are looked at."""
+        if not self.versions or wanted >= self.versions[-1].number:
+            return
+        self.far_back = self.versions[0].number - wanted + 2  # with the one before it, to compare
+        self.versions = await self.desk.engine.ask.versions(self.far_back)
+        self.scrubber.set_versions(self.versions, self.desk.now(), bool(self.waiting()))
 
     async def _show_version(self: Any, wanted: int) -> None:
         version = next((v for v in self.versions if v.number == wanted), None)
