@@ -55,12 +55,13 @@ def preview(diff: Difference, decisions: Sequence[Decision]) -> Preview:
     text: list[str] = []
     touched: list[int] = []
     for lines, stood in _pieces(diff, decisions):
-        here = Counter(stood)
-        for at, line in enumerate(lines, len(text) + 1):
-            if here[line]:
-                here[line] -= 1
-            else:
-                touched.append(at)
+        if lines != stood:
+            here = Counter(stood)
+            for at, line in enumerate(lines, len(text) + 1):
+                if here[line]:
+                    here[line] -= 1
+                else:
+                    touched.append(at)
         text += lines
     return Preview(
         text="\n".join(text),

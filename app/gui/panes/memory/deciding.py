@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Literal
 
@@ -106,6 +106,10 @@ class Deciding:
 
     def decision(self, n: int) -> Decision | None:
         return self._said.get(n)
+
+    def said(self) -> Mapping[int, Decision]:
+        """The decisions by the number of their change."""
+        return self._said
 
     def choice(self, n: int) -> Choice:
         """What is chosen for a conflict, taken or not; "" while nothing is."""

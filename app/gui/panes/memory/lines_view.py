@@ -70,23 +70,22 @@ def line_rows(text: str, known: Sequence[LineRow] = ()) -> list[LineRow]:
         lines.pop()
     rows: list[LineRow] = []
     after_heading = False
+    told = {row.data: row.shown for row in known}
     for number, line in enumerate(lines, 1):
-        one = shown(line)
-        if number <= len(known):
-            before = known[number - 1]
-            if before.data == line and before.gap is not after_heading:
-                rows.append(before)
-                after_heading = bool(one.level)
-                continue
-        blank = one.blank
-        spoken = tr("Line {n}: {words}", n=number, words=one.text)
-        tone = "off" if blank else ""
-        rows.append(
-            LineRow(f"l{number}", one.text, tone=tone, spoken=spoken, number=number, shown=one,
-                    tip=one.text, data=line, gap=not after_heading)
-        )  # fmt: skip
-        after_heading = bool(one.level)
+        row = known[number - 1] if number <= len(known) else None
+        if row is None or row.data != line or row.gap is after_heading:
+            row = _line_row(number, line, told.get(line) or shown(line), gap=not after_heading)
+        rows.append(row)
+        after_heading = bool(row.shown.level)
     return rows
+
+
+def _line_row(number: int, line: str, one: Shown, *, gap: bool) -> LineRow:
+    spoken = tr("Line {n}: {words}", n=number, words=one.text)
+    return LineRow(
+        f"l{number}", one.text, tone="off" if one.blank else "", spoken=spoken, number=number,
+        shown=one, tip=one.text, data=line, gap=gap,
+    )  # fmt: skip
 
 
 def dressed(

@@ -160,7 +160,8 @@ class Overview(QWidget):
             return self._bars
         self._drawn, bars, step = key, [], self._step()
         grave = [group in ("conflict", "dropped") for group, _ in self._changes]
-        left = [not self._decided(at) for at in range(len(self._changes))]
+        said = self._deciding.said() if self._deciding is not None else {}
+        left = [change.n not in said for _, change in self._changes]
         ends = [round((y - EDGE + 0.5) / step) for y in range(EDGE, self.height() - EDGE + 1)]
         for y, (first, last) in enumerate(pairwise([0, *ends]), EDGE):
             here = range(first, min(last, len(left)))
