@@ -365,6 +365,7 @@ def test_a_log_that_was_cut_in_place_is_read_anew(tmp_path: Path) -> None:
     whole = path.read_bytes().split(b"\n")
     with path.open("r+b") as file:
         file.truncate(len(b"\n".join(whole[:-3])) + 1)
+    assert pages.page(log, around="m5", limit=3) == []
     assert texts(3) == ["text 1", "text 2", "text 3"]
     with path.open("ab") as file:
         file.write(whole[-2] + b"\n")
