@@ -13,7 +13,6 @@ import msgspec
 from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, USAGE, Command, Printer
 from app.cli.curate import count
 from app.cli.opened import opened, wait_for_job
-from app.cli.transcripts import as_html, as_markdown
 from app.engine.errors import SessionNotFound
 from app.engine.records import LAYERS, Hit, Layer, Query, SearchMode, SessionInfo
 from app.engine.session.entries import BY_TYPE
@@ -113,8 +112,7 @@ async def _text(engine: Engine, chosen: Sequence[SessionInfo], form: str) -> str
     if form == "jsonl":
         rows = [row for one in chosen for row in await engine.ask.entries(one.id)]
         return "".join(msgspec.json.encode(row).decode() + "\n" for row in rows)
-    told = [(one.title, await engine.ask.whole_transcript(one.id)) for one in chosen]
-    return as_markdown(told) if form == "md" else as_html(told)
+    return await engine.ask.document([one.id for one in chosen], "md" if form == "md" else "html")
 
 
 async def _exported(engine: Engine, session: SessionInfo, form: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import msgspec
 
 from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, Command, Printer
 from app.cli.opened import opened, wait_for_job
-from app.cli.transcripts import SHOWN, readable
+from app.cli.transcripts import readable
 from app.engine.events import Event, TurnEvent
 from app.engine.records import CompactionReport, SessionInfo
 
@@ -103,7 +103,7 @@ async def show(options: argparse.Namespace, out: Printer) -> int:
             return DONE
         for item in await engine.ask.transcript(options.session, limit=1_000_000):
             if first <= item.seq and (last is None or item.seq <= last):
-                out.text(readable(item, SHOWN))
+                out.text(readable(item))
         return DONE
 
 

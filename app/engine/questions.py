@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC
-from typing import Any
+from typing import Any, Literal
 
 from app.engine.agent.assembly import surroundings, view, with_history
 from app.engine.config import EngineConfig
@@ -63,12 +63,14 @@ from app.engine.search.describe import describe
 from app.engine.search.query import parse
 from app.engine.session.codec import as_object
 from app.engine.session.evicted import evicted_results
+from app.engine.session.export import Told, as_html, as_markdown
 from app.engine.session.log import SessionLog
 from app.engine.session.outgoing import outgoing
 from app.engine.session.transcript import full_text, items
 from app.engine.workspace.daily_log import list_days, read_day
 from app.engine.workspace.files import read_text
 
+DocumentForm = Literal["md", "html"]
 TRYING_OUT = (
     "The built-in model is good for trying things out. For real work choose a larger local model."
 )
@@ -138,14 +140,18 @@ class Questions:
 
         return await asyncio.to_thread(read)
 
-    async def whole_transcript(self, session_id: str) -> list[TranscriptItem]:
-        """All items of a session with no text cut: for what leaves the program."""
+    async def document(self, session_ids: Sequence[str], form: DocumentForm = "md") -> str:
+        """Sessions whole, as one text that leaves the program: Markdown or a page of HTML."""
 
-        def read() -> list[TranscriptItem]:
+        def told(session_id: str) -> Told:
             log = self._log(session_id)
-            return [] if log is None else items((line.entry for line in log.read()), 0)
+            if log is None:
+                return session_id, ()
+            entries = (line.entry for line in log.read())
+            return self._rooms.store.info(session_id).title, items(entries, 0)
 
-        return await asyncio.to_thread(read)
+        write = as_markdown if form == "md" else as_html
+        return await asyncio.to_thread(lambda: write(map(told, session_ids)))
 
     async def entries(
         self, session_id: str, first: int = 1, last: int | None = None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.gui.panes.timeline.pane import TimelinePane
 from app.gui.panes.timeline.reading import MOST
@@ -146,18 +145,6 @@ def test_hits_around_here_are_not_said_to_be_all(pane: TimelinePane, engine, qlo
     qloop.run_until_complete(settled(pane, until))
     assert pane.page.find_bar.count.text() == "1 of 1 around here"
     assert pane.page.sheet.current().id == "e40000"
-
-
-def test_an_export_holds_the_whole_session(
-    pane: TimelinePane, engine, qloop, until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "session.md"
-    monkeypatch.setattr(QFileDialog, "open", lambda dialog: dialog.finished.emit(1))
-    monkeypatch.setattr(QFileDialog, "selectedFiles", lambda dialog: [str(out)])
-    opened(pane, qloop, until, "e40000")
-    qloop.run_until_complete(pane.deeds.export(pane.page.session))
-    text = out.read_text("utf-8")
-    assert text.count("text ") == LENGTH
 
 
 def test_a_short_session_has_no_ends_to_load(pane: TimelinePane, engine, qloop, until) -> None:

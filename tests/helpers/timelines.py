@@ -76,9 +76,6 @@ class Engine:
             return items[first : first + limit] if place >= 0 else []
         return [i for i in items if before is None or i.seq < before][-limit:]
 
-    async def whole_transcript(self, session_id: str) -> list[TranscriptItem]:
-        return list(self.items[session_id])
-
     async def full_text(self, session_id: str, item_id: str) -> str:
         return "whole"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
 from app.engine.errors import StorageError
-from app.engine.records import SessionInfo, TranscriptItem
-from app.gui.look.text import preview, tr
+from app.engine.records import SessionInfo
+from app.gui.look.text import preview, tr, without_escapes
 from app.gui.panes.timeline.blocks import Block
 from app.gui.panes.timeline.words import whole_text
 from app.gui.widgets.dialogs import Overlay, ask_text
@@ -128,10 +127,10 @@ class Deeds:
             dialog.deleteLater()
         if not path:
             return
-        items = await self._pane.desk.engine.ask.whole_transcript(session.id)
+        text = await self._pane.desk.engine.ask.document([session.id])
 
         def write() -> None:
-            Path(path).write_text(as_markdown(session, items), "utf-8")
+            Path(path).write_text(without_escapes(text), "utf-8")
 
         try:
             await asyncio.to_thread(write)
@@ -139,32 +138,3 @@ class Deeds:
             raise StorageError(tr("The export was not written: {why}.", why=error.strerror or "")) \
                 from error  # fmt: skip
         self.bar.show_act(tr("Written: {name}", name=Path(path).name))
-
-
-def as_markdown(session: SessionInfo, items: list[TranscriptItem]) -> str:
-    """A session as Markdown: who said what, calls with their results in fences."""
-    out = [f"# {preview(session.title, 200)}", ""]
-    for item in items:
-        when = (item.when or datetime.min.replace(tzinfo=UTC)).isoformat(timespec="seconds")
-        stamp = when if item.when else "no time"
-        if item.kind in ("user", "assistant"):
-            if item.text:
-                who = tr("You") if item.kind == "user" else "Palimpsest"
-                out += [f"## {who}, {stamp}", "", plain(item.text), ""]
-        elif item.kind == "tool":
-            out += [f"### {item.tool}, {stamp}", "", *_fence(item.arguments, "json")]
-            out += _fence(plain(item.result or ""), "")
-        elif item.kind == "compaction":
-            out += [f"---\n\n*Compaction, {stamp}*", "", plain(item.text), "", "---", ""]
-        elif item.kind not in ("system", "note"):
-            out += [f"*{item.kind}, {stamp}*", ""]
-    return "\n".join(out)
-
-
-def _fence(text: str, language: str) -> list[str]:
-    if not text:
-        return []
-    ticks = "```"
-    while ticks in text:
-        ticks += "`"
-    return [f"{ticks}{language}", text, ticks, ""]
