@@ -163,7 +163,9 @@ class Engine:
         rooms.bus.changed("index")
         rooms.tokenizer.start()
         if watch:
-            self._watcher = Watcher(rooms.layout.root, self._on_disk_changed)
+            self._watcher = Watcher(
+                rooms.layout.root, self._on_disk_changed, walk=lambda _: rooms.index.walk()
+            )
             await self._watcher.start()
 
     async def _on_disk_changed(self, paths: frozenset[str]) -> None:

@@ -98,6 +98,7 @@ class Rooms:
         self.trash = Trash(layout)
         self.store = SessionStore(layout, fsync=config.agent.fsync, read_only=read_only)
         self.index = MemoryIndex(layout.root, layout.index(config.index_path))
+        self.index.evicted_in(self.evictions.folder)
         self.runs = RunLog(layout)
         self.proposals = ProposalStore(layout)
         self.refused = RefusedClaims(layout)
@@ -166,6 +167,7 @@ class Rooms:
         self.parts.toolbox = Toolbox([*self._own_tools(), *self._more_tools])
         self.evictions = Evictions(self.layout, config.eviction.eviction_path)
         self.parts.evictions = self.evictions
+        self.index.evicted_in(self.evictions.folder)
 
     # ------------------------------------------------------------------ building
 

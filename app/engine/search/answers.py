@@ -84,6 +84,7 @@ class Answering:
     def __init__(
         self, root: Path, store: Store | None, query: Query, *,
         now: datetime, zone: tzinfo, halt: Halt, width: int | None = WIDTH, live: bool = False,
+        beside: str = "",
     ) -> None:  # fmt: skip
         self._root = root
         self._store = store
@@ -92,6 +93,7 @@ class Answering:
         self._zone = zone
         self._stop = halt
         self._live = live
+        self._elsewhere = beside
         self._end = float("inf")
         self._width = width
         self._parsed = _asked(query, now, zone)
@@ -309,7 +311,7 @@ class Answering:
             self._root, self._parsed.filters, judge,
             limit=self._query.start + self._query.limit,
             seconds=LAST_SECONDS if known else SCAN_SECONDS,
-            halt=self._halt, zone=self._zone,
+            halt=self._halt, zone=self._zone, beside=self._elsewhere,
         )  # fmt: skip
         self._partial = self._partial or not complete
         scored = list(zip(scores, found, strict=True))

@@ -26,16 +26,23 @@ CHUNK = 2_000
 """Characters of one document of an evicted result."""
 
 
+_RESULT = re.compile(r".*-[0-9a-f]{16}", re.DOTALL)
+"""What evicted results are called: in a folder that somebody chose, other files are not ours."""
+
+
 class Encoding(Exception):
     """The file is no UTF-8 text; `str()` names what it looks like."""
 
 
-def layer_of(path: str) -> Layer | None:
+def layer_of(path: str, beside: str = "") -> Layer | None:
     """The layer of a path relative to the workspace, with slashes; None when it is not searched.
 
+    `beside` is a folder of evicted results in a place of its own, as the workspace names it.
     (Paths that name no file, see `past.py`, have none either.)
     """
     parts = path.split("/")
+    if beside and path.rpartition("/")[0] == beside:
+        return "evicted" if _RESULT.fullmatch(parts[-1]) else None
     if path == "MEMORY.md":
         return "memory"
     if parts[0] == "memory" and len(parts) > 1 and path.endswith(".md"):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime, tzinfo
@@ -28,13 +28,14 @@ from msgspec import Struct
 from app.engine.errors import StorageError
 from app.engine.records import IndexState, Query, SearchResult
 from app.engine.search import rebuild as building
-from app.engine.search.helper import WORTH, batches_apart
+from app.engine.search.documents import layer_of
+from app.engine.search.helper import WORTH, ahead, batches_apart, unread
 from app.engine.search.matching import WIDTH
 from app.engine.search.past import HISTORY, PAST, is_version
 from app.engine.search.preparing import Batch, batches, from_string, prepare
 from app.engine.search.reader import Reader
 from app.engine.search.rows import FileRow
-from app.engine.search.scanner import Marks, newest_first, scan
+from app.engine.search.scanner import Scan, newest_first, scan
 from app.engine.search.store import Damaged, Store
 
 log = logging.getLogger(__name__)
@@ -90,9 +91,20 @@ class MemoryIndex:
         self._state = IndexState("unavailable", note="The index is not open.")
         self._reader = Reader(
             root, self._path, zone=self._zone, clock=clock,
-            state=lambda: self._state, damaged=self._damaged,
+            state=lambda: self._state, damaged=self._damaged, beside=lambda: self._beside,
         )  # fmt: skip
         self._closed = False
+        self._beside = ""
+
+    def walk(self) -> Scan:
+        """The searched files as they are now; synchronous, for any thread."""
+        return scan(self._root, beside=self._beside)
+
+    def evicted_in(self, folder: Path) -> None:
+        """Evicted results are in `folder` (absolute) from now on: those in it, and no other file,
+        are searched as well, wherever it is."""
+        name = self._relative(folder)
+        self._beside = "" if layer_of(f"{name}/x") == "evicted" else name
 
     # ------------------------------------------------------------------ life
 
@@ -155,7 +167,7 @@ class MemoryIndex:
         """Names of the tools whose calls and results can be found, in order."""
 
         def read() -> list[str]:
-            names = set() if self._writer is None else set(self._writer.names())
+            names: set[str] = set() if self._writer is None else set(self._writer.names())
             return sorted(names - ROLES - {""})
 
         return await self._write(read)
@@ -168,7 +180,7 @@ class MemoryIndex:
         """How many files are newer than the index, and how many it holds."""
         if self._writer is None:
             return 0, 0
-        marks = scan(self._root).marks
+        marks = self.walk().marks
         known = {
             row.path: row
             for row in self._writer.files()
@@ -215,15 +227,17 @@ class MemoryIndex:
 
     async def _pass(self, store: Store | None, progress: Progress | None) -> int:
         """One walk over the workspace into `store` (the index in use when None); what changed."""
-        found = await self._write(lambda: scan(self._root))
+        found = await self._write(self.walk)
         known = await self._write(lambda: self._known(store))
         gone = {path for path in known.keys() - found.marks.keys() if not is_version(path)}
         order = [*newest_first(found.marks), *sorted(gone)]
-        prepared = batches_apart if _unread(found.marks, known) > WORTH else batches
-        made = prepared(self._root, order, known, now_ns=time.time_ns(), zone=self._zone)
+        prepared = batches_apart if unread(found.marks, known) > WORTH else batches
+        made = prepared(
+            self._root, order, known, now_ns=time.time_ns(), zone=self._zone, beside=self._beside
+        )
         changed = done = 0
         self._tell(0, len(order), progress)
-        async with aclosing(_ahead(made)) as coming:
+        async with aclosing(ahead(made)) as coming:
             async for batch in coming:
                 if self._closed:
                     raise asyncio.CancelledError
@@ -278,7 +292,10 @@ class MemoryIndex:
             return False
         try:
             known = store.known(path)
-            pieces = prepare(self._root, path, known, now_ns=time.time_ns(), zone=self._zone)
+            pieces = prepare(
+                self._root, path, known, now_ns=time.time_ns(), zone=self._zone,
+                beside=self._beside,
+            )  # fmt: skip
             return sum(store.put([piece]) for piece in pieces) > 0
         except apsw.Error as error:
             raise self._broken(error) from error
@@ -384,29 +401,3 @@ class MemoryIndex:
 
     async def _write(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._writing, work)
-
-
-def _unread(marks: Marks, known: dict[str, FileRow]) -> int:
-    """About how many bytes a pass will read: those of files that are new or grew."""
-    return sum(
-        max(0, mark.size - (known[path].offset if path in known else 0))
-        for path, mark in marks.items()
-    )
-
-
-async def _ahead(made: Generator[Batch]) -> AsyncGenerator[Batch, None]:
-    """The batches of `made`, of which the next is made (in a thread) while one is used."""
-    coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
-    try:
-        # Shielded: a thread cannot be stopped, and until it is done `made` cannot be closed.
-        while (batch := await asyncio.shield(coming)) is not None:
-            coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
-            yield batch
-    finally:
-        await asyncio.shield(_close_after(coming, made))
-
-
-async def _close_after(coming: asyncio.Future[Batch | None], made: Generator[Batch]) -> None:
-    with suppress(Exception):
-        await coming
-    await asyncio.to_thread(made.close)

@@ -53,7 +53,7 @@ class Found(Struct, frozen=True):
 
 def scan_files(
     root: Path, filters: Filters, judge: Callable[[str], list[tuple[int, int]] | None], *,
-    limit: int, seconds: float, halt: Callable[[], bool], zone: tzinfo = UTC,
+    limit: int, seconds: float, halt: Callable[[], bool], zone: tzinfo = UTC, beside: str = "",
 ) -> tuple[list[Found], bool]:  # fmt: skip
     """Documents that `judge` accepts, and whether everything was looked at. Raises `Stopped`.
 
@@ -61,8 +61,8 @@ def scan_files(
     """
     end = time.monotonic() + seconds
     found: list[Found] = []
-    for path in newest_first(scan(root).marks):
-        layer = layer_of(path)
+    for path in newest_first(scan(root, beside=beside).marks):
+        layer = layer_of(path, beside)
         if layer is None or not _wants_file(filters, layer, session_of(path)):
             continue
         with suppress(OSError, Encoding), open_for_reading(root / path) as file:

@@ -63,7 +63,9 @@ class Piece(Struct):
     last: bool = True
 
 
-def prepare(root: Path, path: str, known: Known, *, now_ns: int, zone: tzinfo) -> Iterator[Piece]:
+def prepare(
+    root: Path, path: str, known: Known, *, now_ns: int, zone: tzinfo, beside: str = ""
+) -> Iterator[Piece]:
     """The pieces that make the index hold `path` (relative, with slashes) as it is on disk.
 
     None when nothing changed. A file that is gone, or is no regular file, loses its rows.
@@ -72,7 +74,7 @@ def prepare(root: Path, path: str, known: Known, *, now_ns: int, zone: tzinfo) -
     if path.startswith(PAST):
         file, layer = file_of(root, path), "history"
     else:
-        file, layer = root / path, layer_of(path)
+        file, layer = root / path, layer_of(path, beside)
     stat = None if layer is None else _stat(file)
     if layer is None or stat is None:
         gone = filter(is_version, known) if path == HISTORY else ()
@@ -271,12 +273,12 @@ class Batch(Struct):
 
 
 def batches(
-    root: Path, paths: list[str], known: Known, *, now_ns: int, zone: tzinfo
+    root: Path, paths: list[str], known: Known, *, now_ns: int, zone: tzinfo, beside: str = ""
 ) -> Generator[Batch]:
     """The pieces of many paths, in that order, about `PIECE` characters at a time."""
     batch = Batch([])
     for path in paths:
-        for piece in prepare(root, path, known, now_ns=now_ns, zone=zone):
+        for piece in prepare(root, path, known, now_ns=now_ns, zone=zone, beside=beside):
             batch.pieces.append(piece)
             batch.size += sum(map(len, piece.terms)) // 2
             if not piece.last:

@@ -44,6 +44,7 @@ class Reader:
     def __init__(
         self, root: Path, path: Path, *, zone: tzinfo, clock: Callable[[], datetime],
         state: Callable[[], IndexState], damaged: Callable[[str], None],
+        beside: Callable[[], str] = lambda: "",
     ) -> None:  # fmt: skip
         self._root = root
         self._path = path
@@ -51,6 +52,7 @@ class Reader:
         self._clock = clock
         self._state = state
         self._damaged = damaged
+        self._beside = beside
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="index-reader")
         self._store: Store | None = None
         self._lock = threading.Lock()
@@ -144,7 +146,7 @@ class Reader:
             return Answering(
                 self._root, store, query,
                 now=self._clock(), zone=self._zone, halt=job.halt, width=width,
-                live=job.live,
+                live=job.live, beside=self._beside(),
             ).answer()  # fmt: skip
         finally:
             if store is not None:

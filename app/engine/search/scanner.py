@@ -49,8 +49,9 @@ class Scan(Struct, frozen=True):
     folders: Marks = {}
 
 
-def scan(root: Path, *, now_ns: int | None = None) -> Scan:
-    """Walk the searched places of the workspace. Links are not followed. Synchronous."""
+def scan(root: Path, *, beside: str = "", now_ns: int | None = None) -> Scan:
+    """Walk the searched places of the workspace, and the results in the folder `beside` (see
+    `layer_of`). Links are not followed. Synchronous."""
     begun = time.time_ns() if now_ns is None else now_ns
     marks: Marks = {}
     folders: Marks = {}
@@ -58,6 +59,10 @@ def scan(root: Path, *, now_ns: int | None = None) -> Scan:
     _see(str(past.file_of(root, past.PROPOSAL).parent), folders)
     with suppress(OSError), os.scandir(root) as entries:
         _take(entries, "", marks, folders)
+    if beside:
+        _see(str(root / beside), folders)
+        with suppress(OSError), os.scandir(root / beside) as entries:
+            _take_results(entries, beside, marks)
     for path, file in past.paths(root):
         with suppress(OSError):
             marks[path] = _mark(file.lstat())
@@ -109,6 +114,14 @@ def _take(entries: Iterable[os.DirEntry[str]], folder: str, marks: Marks, folder
                     with os.scandir(entry.path) as inner:
                         _take(inner, f"{path}/", marks, folders)
             elif layer_of(path) and entry.is_file(follow_symlinks=False):
+                marks[path] = _mark(entry.stat(follow_symlinks=False))
+
+
+def _take_results(entries: Iterable[os.DirEntry[str]], folder: str, marks: Marks) -> None:
+    for entry in entries:
+        path = f"{folder}/{entry.name}"
+        with suppress(OSError):
+            if _nameable(path) and layer_of(path, folder) and entry.is_file(follow_symlinks=False):
                 marks[path] = _mark(entry.stat(follow_symlinks=False))
 
 
