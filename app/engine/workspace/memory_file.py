@@ -9,6 +9,7 @@ Specification, sections 3.2, 3.7 and 10.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -140,8 +141,7 @@ class MemoryWriter:
             latest = external or self.history.latest()
             if text == now.text and now.state != "absent" and latest is not None:
                 return latest
-            self._replace(text)
-            return self.history.commit(
+            return self._written(
                 text, cause=cause, when=when, provenance=provenance, run=run, model=model,
                 prompt_hash=prompt_hash, inputs=inputs, decisions=decisions, note=note,
             )  # fmt: skip
@@ -165,8 +165,7 @@ class MemoryWriter:
             now = self.readable()
             self._notice(now, when)
             text = with_saved(now.text, bullets)
-            self._replace(text)
-            version = self.history.commit(
+            version = self._written(
                 text, cause="saved", when=when, provenance=provenance, run=run, note=note
             )
         return version, max(1, sum(1 for line in bullets if line.startswith("-")))
@@ -179,8 +178,7 @@ class MemoryWriter:
             latest = self.history.latest()
             text = self.history.text(latest.number - 1 if latest else 0)
             note = f"takes back version {latest.number if latest else 0}"
-            self._replace(text)
-            return self.history.commit(
+            return self._written(
                 text, cause="undo", when=when, note=note,
                 provenance=self.history.provenance(latest.number - 1) if latest else None,
             )  # fmt: skip
@@ -264,8 +262,21 @@ class MemoryWriter:
             now.text, cause="start" if first else cause, when=when, run=run, note=note
         )
 
-    def _replace(self, text: str) -> None:
+    def _written(self, text: str, **told: Any) -> Version:
+        """Replace the file and add the version; a file whose version cannot be added is put back,
+        so that nothing stands in it that nobody has told of."""
+        target = write_target(self._layout.root, self._layout.memory_md)
+        before = read_bytes(target)
         rewrite(self._layout, self._layout.memory_md, text)
+        try:
+            return self.history.commit(text, **told)
+        except Exception:
+            with contextlib.suppress(UserError, OSError):
+                if before is not None:
+                    write_atomic(target, before)
+                else:
+                    target.unlink()
+            raise
 
 
 def _clean(text: str, cause: str) -> str:

@@ -7,11 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pygit2
 import pytest
 from msgspec import structs
 
 from app.engine.config import MemoryConfig
-from app.engine.errors import BaseChanged, UserError
+from app.engine.errors import BaseChanged, StorageError, UserError
 from app.engine.memory.proposals import ProposalClosed
 from app.engine.memory.review import accept_all
 from app.engine.memory.saving import MemorySaver, Wish
@@ -293,3 +294,32 @@ def test_own_words_and_reasons_with_half_a_character_are_written(tmp_path: Path)
     assert desk.memory == f"{BASE}- tea \ufffd\n- and cake\n"
     desk.review.reject(run, "no \udc00", when=START)
     assert desk.store.load(run).note == "no \ufffd"
+
+
+@pytest.mark.parametrize("before", [BASE.encode(), BASE.replace("\n", "\r\n", 1).encode(), None])
+def test_when_the_version_cannot_be_added_the_file_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None
+) -> None:
+    desk, run = proposed(tmp_path)
+    if before is None:
+        desk.layout.memory_md.unlink()
+    else:
+        desk.layout.memory_md.write_bytes(before)
+    desk.writer.notice_external(when=START)
+    changes = desk.review.show(run).changes
+
+    def full(*_args: Any, **_more: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pygit2.Repository, "create_blob", full)
+        for work in (
+            lambda: desk.review.apply(run, accept_all(changes), when=START),
+            lambda: desk.writer.save("- Rhea keeps bees", when=START),
+        ):
+            with pytest.raises(StorageError):
+                work()
+            found = desk.layout.memory_md.read_bytes() if desk.layout.memory_md.exists() else None
+            assert found == before
+    assert desk.review.apply(run, accept_all(changes), when=START).state == "applied"
+    assert desk.writer.history.versions(1)[0].cause == "consolidation"
