@@ -8,13 +8,11 @@ ends too soon, the rest is prepared here. Nothing but these two pipes connects t
 
 from __future__ import annotations
 
-import asyncio
 import os
 import pickle
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Generator
-from contextlib import suppress
+from collections.abc import Generator
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,6 @@ import msgspec
 
 import app
 from app.engine.search.preparing import Batch, Known, batches
-from app.engine.search.scanner import Marks
 
 WORTH = 8_000_000
 """Bytes to read above which a process of its own is worth its beginning (a third of a second)."""
@@ -49,32 +46,6 @@ def batches_apart(
             process.wait()
     if done < len(paths):
         yield from batches(root, paths[done:], known, now_ns=now_ns, zone=zone, beside=beside)
-
-
-def unread(marks: Marks, known: Known) -> int:
-    """About how many bytes a pass will read: those of files that are new or grew."""
-    return sum(
-        max(0, mark.size - (known[path].offset if path in known else 0))
-        for path, mark in marks.items()
-    )
-
-
-async def ahead(made: Generator[Batch]) -> AsyncGenerator[Batch, None]:
-    """The batches of `made`, of which the next is made (in a thread) while one is used."""
-    coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
-    try:
-        # Shielded: a thread cannot be stopped, and until it is done `made` cannot be closed.
-        while (batch := await asyncio.shield(coming)) is not None:
-            coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
-            yield batch
-    finally:
-        await asyncio.shield(_close_after(coming, made))
-
-
-async def _close_after(coming: asyncio.Future[Batch | None], made: Generator[Batch]) -> None:
-    with suppress(Exception):
-        await coming
-    await asyncio.to_thread(made.close)
 
 
 def begin(request: tuple[Any, ...]) -> subprocess.Popen[bytes] | None:

@@ -29,8 +29,9 @@ from app.engine.errors import StorageError
 from app.engine.records import IndexState, Query, SearchResult
 from app.engine.search import rebuild as building
 from app.engine.search.documents import layer_of
-from app.engine.search.helper import WORTH, ahead, batches_apart, unread
+from app.engine.search.helper import WORTH, batches_apart
 from app.engine.search.matching import WIDTH
+from app.engine.search.passes import ahead, unread
 from app.engine.search.past import HISTORY, PAST, is_version
 from app.engine.search.preparing import Batch, batches, from_string, prepare
 from app.engine.search.reader import Reader

@@ -1,0 +1,36 @@
+"""A pass over many files: how much it will read, and the next batch made while one is used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator
+from contextlib import suppress
+
+from app.engine.search.preparing import Batch, Known
+from app.engine.search.scanner import Marks
+
+
+def unread(marks: Marks, known: Known) -> int:
+    """About how many bytes a pass will read: those of files that are new or grew."""
+    return sum(
+        max(0, mark.size - (known[path].offset if path in known else 0))
+        for path, mark in marks.items()
+    )
+
+
+async def ahead(made: Generator[Batch]) -> AsyncGenerator[Batch, None]:
+    """The batches of `made`, of which the next is made (in a thread) while one is used."""
+    coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
+    try:
+        # Shielded: a thread cannot be stopped, and until it is done `made` cannot be closed.
+        while (batch := await asyncio.shield(coming)) is not None:
+            coming = asyncio.ensure_future(asyncio.to_thread(next, made, None))
+            yield batch
+    finally:
+        await asyncio.shield(_close_after(coming, made))
+
+
+async def _close_after(coming: asyncio.Future[Batch | None], made: Generator[Batch]) -> None:
+    with suppress(Exception):
+        await coming
+    await asyncio.to_thread(made.close)
