@@ -19,6 +19,7 @@ from app.gui.panes.memory.deciding import Deciding, Verdict
 from app.gui.panes.memory.list_rows import is_open
 from app.gui.panes.memory.pieces import Key, Marks, pairs
 from app.gui.panes.memory.result import accepted, result_of
+from app.gui.panes.memory.writes import PAINT
 from app.gui.widgets.dialogs import ask
 from app.gui.widgets.notices import Act
 from app.gui.widgets.pane import Target
@@ -230,9 +231,12 @@ class Reviews:
             self.tasks.start("preview", self._preview())
 
     async def _preview(self: Any) -> None:
-        while self._preview_wanted and self.review.proposal is not None:
+        while self._preview_wanted:
+            await asyncio.sleep(PAINT)
             self._preview_wanted = False
             review, proposal = self.review, self.review.proposal
+            if proposal is None:
+                return
             deciding, turns = review.deciding, review.deciding.turns
             found: Preview = await self.desk.engine.ask.preview(
                 proposal.info.id, deciding.decisions()

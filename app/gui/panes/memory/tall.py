@@ -22,7 +22,7 @@ from app.gui.widgets.rows import RECORD, Row, RowList
 log = logging.getLogger(__name__)
 
 REACH = 400  # rows above and below what is seen that get their heights, too
-TURN = 0.008  # seconds of one turn of measuring
+TURN = 0.004  # seconds of one turn of measuring
 
 
 class TallDelegate(QStyledItemDelegate):

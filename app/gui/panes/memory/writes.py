@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MANY = 0.1  # share of the file's lines whose loss asks again
 LEAST_MANY = 3
+PAINT = 0.03  # seconds in which a decision is painted before workers take their share
 
 
 class Keeper:
@@ -35,7 +36,11 @@ class Keeper:
     def keep(self, proposal_id: str, decisions: tuple[Decision, ...]) -> None:
         self._wanted = (proposal_id, decisions)
         if not self._pane.tasks.running("keep"):
-            self._pane.tasks.start("keep", self._write())
+            self._pane.tasks.start("keep", self._soon())
+
+    async def _soon(self) -> None:
+        await asyncio.sleep(PAINT)
+        await self._write()
 
     async def settled(self) -> None:
         """Everything that was decided is stored."""
