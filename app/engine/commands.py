@@ -28,6 +28,7 @@ from app.engine.llm.roles import EndpointSettings, RoleSettings
 from app.engine.memory.base import BaseMemory
 from app.engine.memory.gathering import open_again
 from app.engine.memory.losses import bring_back
+from app.engine.memory.retention import Retention
 from app.engine.policy_file import write_policy
 from app.engine.records import Applied, CompactionReport, Decision, TurnResult
 from app.engine.rooms import STRATEGIES, Rooms
@@ -342,6 +343,20 @@ class Commands:
         if job is None:
             raise WorkspaceBusy("The queue is full.", "Wait until some jobs are done.")
         return job.id
+
+    async def move_day(self, path: str, *, archived: bool, initiator: object | None = None) -> str:
+        """Put one daily log into the archive, or bring it back from there; its new path.
+
+        What is brought back stays: no round archives it again. Raises `PathRefused`.
+        """
+        rooms = self._rooms
+        retention = Retention(rooms.layout, rooms.runs)
+        now = rooms.clock()
+        new = await self._write(lambda: retention.move_day(path, now, archived=archived))
+        for moved in (path, new):
+            await rooms.index.update(moved)
+        rooms.bus.changed("daily", "index", ids=(path, new), initiator=initiator)
+        return new
 
     async def allow_retention(self, *, initiator: object | None = None) -> None:
         """Say that a person has seen `ask.retention_preview`: rounds may put away what is due.

@@ -4,7 +4,8 @@ Daily logs named by a day strictly before today minus retention go to `memory/ar
 whose last record is older than retention go to the trash with view, side files and evicted results,
 and with them old runs and closed proposals. Age is that of the content, never of the file, except
 where a log holds no time at all (case B94). `preview` says what would happen and touches nothing.
-A retention of "never" keeps everything. Every move is written to `runs.jsonl` with its rule.
+A retention of "never" keeps everything. What a person brought back from the archive stays as long
+as the trail of moves tells of it. Every move is written to `runs.jsonl` with its rule.
 Specification, section 12. Synchronous: call it in a thread.
 """
 
@@ -25,12 +26,13 @@ from app.engine.errors import Unreadable
 from app.engine.memory.journal import RunLog
 from app.engine.session.entries import BadLine, Eviction
 from app.engine.session.log import decode_line, raw_lines, raw_lines_backwards
-from app.engine.workspace.archive import archive, expired
+from app.engine.workspace.archive import archive, bring_back, expired
 from app.engine.workspace.files import read_bytes, try_lock
 from app.engine.workspace.layout import Layout, local_day, valid_session_id
 from app.engine.workspace.trash import Trash
 
 _LOG = ".log.jsonl"
+_BACK = "bring back"
 _TAIL = 20  # records looked at for the newest time: clocks may have run backwards
 _CLOSED = frozenset({"applied", "partly_applied", "rejected", "superseded", "failed"})
 
@@ -81,11 +83,22 @@ class Retention:
         if kept >= (today - date.min).days:
             return []  # so long ago that nothing can be older
         rule = f"Daily logs older than {kept:g} days go to the archive."
+        old = expired(self._layout, today=today, retention_days=int(kept))
+        wanted = self._brought_back() if old else frozenset[str]()
         return [
             RetentionItem("archive", info.path, rule, (today - info.day).days)
-            for info in expired(self._layout, today=today, retention_days=int(kept))
-            if info.day is not None
+            for info in old
+            if info.day is not None and info.path not in wanted
         ]
+
+    def _brought_back(self) -> frozenset[str]:
+        """Daily logs that a person took out of the archive and has not put there again."""
+        last = {
+            move.target if move.step == _BACK else move.source: move.step
+            for move in self._runs.moved()
+            if move.step in (_BACK, "archive")
+        }
+        return frozenset(path for path, step in last.items() if step == _BACK)
 
     def due_sessions(
         self, memory: MemoryConfig, now: datetime, opened: Collection[str]
@@ -132,6 +145,17 @@ class Retention:
         """
         new = archive(self._layout, item.path)
         self._runs.record_move(run, now, "archive", item.path, new, item.rule)
+        return new
+
+    def move_day(self, path: str, now: datetime, *, archived: bool) -> str:
+        """Move one daily log into the archive or out of it, because a person says so; as `archive`.
+
+        What was brought back is not archived again by itself.
+        """
+        if archived:
+            return self.archive(RetentionItem("archive", path, "Put away by hand.", 0), "", now)
+        new = bring_back(self._layout, path)
+        self._runs.record_move("", now, _BACK, path, new, "Brought back by hand.")
         return new
 
     def prune(self, items: list[RetentionItem], run: str, now: datetime) -> list[str]:

@@ -30,6 +30,9 @@ def daily_actions(pane: DailyPane) -> list[Action]:
         there = row is not None and row.line is not None and row.line.proposal
         return "" if there else tr("No review has seen this line yet.")
 
+    def not_archived() -> str:
+        return "" if pane.in_archive() else tr("What is shown is not in the archive.")
+
     def no_hits() -> str:
         return "" if pane.page.has_hits() else tr("Nothing is being looked for.")
 
@@ -59,6 +62,8 @@ def daily_actions(pane: DailyPane) -> list[Action]:
                "F", when=HERE, menu="Memory", off=lambda: busy("flush")),
         Action("daily.consolidate", tr("Consolidate now"), "combine", pane.consolidate, "C",
                when=HERE, menu="Memory", off=lambda: busy("consolidate")),
+        Action("daily.bring_back", tr("Bring back from the archive"), "archive-restore",
+               pane.bring_back, "B", when=HERE, off=not_archived),
         Action("daily.copy", tr("Copy the line"), "copy", pane.copy, "Ctrl+C", when=HERE,
                off=no_line),
         Action("daily.hit", tr("Next hit"), "arrow-down", lambda: pane.page.walk_hits(1), "N",

@@ -36,7 +36,9 @@ class DayPage(QWidget):
         self.before = IconButton("chevron-left", tr("Previous day"), key="Left")
         self.after = IconButton("chevron-right", tr("Next day"), key="Right")
         self.flush = Button(tr("Flush now"), icon="arrow-down-to-line", key="F", height=30)
-        self.head.add(self.before, self.after, self.flush)
+        self.back = Button(tr("Bring back"), icon="archive-restore", key="B", height=30)
+        self.back.hide()
+        self.head.add(self.before, self.after, self.back, self.flush)
         self.head.acts.setSpacing(6)
         self.head.layout().insertWidget(0, self.fold)  # type: ignore[union-attr]
         self.strip = QWidget()
@@ -80,6 +82,7 @@ class DayPage(QWidget):
 
     def say_day(self, of: date, today: date) -> None:
         """Head and, when nothing is there, the words of a day."""
+        self.back.hide()
         near = (today - of).days in (0, 1)
         date_words = _long(of, today) if near else ""
         self.head.set_title(day_name(of, today), sentence([date_words, day_words(self.logs)]))
@@ -97,7 +100,9 @@ class DayPage(QWidget):
 
     def say_file(self, path: str, info: DayInfo | None) -> None:
         """The same for a file shown by itself."""
-        kind = tr("archived") if info is not None and info.archived else tr("a note")
+        archived = info is not None and info.archived
+        self.back.setVisible(archived)
+        kind = tr("archived") if archived else tr("a note")
         words = sentence([kind, day_words(self.logs)])
         self.head.set_title(preview(file_name(path), 80), words)
         self._show(tr("This file is empty"), tr("It is left as it is."))

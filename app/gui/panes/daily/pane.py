@@ -32,6 +32,7 @@ from app.gui.panes.daily.side import SIDE_WIDTH, DailySide
 from app.gui.widgets.action import Action
 from app.gui.widgets.dialogs import Overlay
 from app.gui.widgets.labels import T
+from app.gui.widgets.notices import Act
 from app.gui.widgets.paged import PagedText
 from app.gui.widgets.pane import Desk, Pane, Target
 from app.gui.widgets.rows import Row
@@ -77,6 +78,7 @@ class DailyPane(Pane):
         page.after.clicked.connect(lambda: self.step(1))
         page.fold.clicked.connect(self.toggle_side)
         page.flush_wanted.connect(self.flush)
+        page.back.clicked.connect(self.bring_back)
         side.calendar.chosen.connect(self.choose)
         side.calendar.turned.connect(lambda: self.tasks.latest("month", self._tally()))
         side.files.opened.connect(self._on_file)
@@ -298,6 +300,24 @@ class DailyPane(Pane):
         )
         if text:
             QGuiApplication.clipboard().setText(text)
+
+    def in_archive(self) -> bool:
+        """Is what is shown a file of the archive?"""
+        return any(info.archived and info.path == self.file for info in self.files)
+
+    def bring_back(self) -> None:
+        """Move the file of the archive that is shown back among the days."""
+        self.tasks.latest("move", self._move(self.file, archived=False))
+
+    async def _move(self, path: str, *, archived: bool) -> None:
+        new = await self.desk.engine.do.move_day(path, archived=archived, initiator=self)
+        await self.open(Target("daily", path=new))
+        name = file_name(new)
+        if archived:
+            self.jobs.bar.show_act(tr("{name} is in the archive", name=name))
+            return
+        undo = Act(tr("Undo"), lambda: self.tasks.latest("move", self._move(new, archived=True)))
+        self.jobs.bar.show_act(tr("{name} is back from the archive", name=name), (undo,))
 
     def flush(self) -> None:
         if not self.jobs.running("flush"):
