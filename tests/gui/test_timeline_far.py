@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from PySide6.QtCore import Qt
@@ -145,6 +146,69 @@ def test_hits_around_here_are_not_said_to_be_all(pane: TimelinePane, engine, qlo
     qloop.run_until_complete(settled(pane, until))
     assert pane.page.find_bar.count.text() == "1 of 1 around here"
     assert pane.page.sheet.current().id == "e40000"
+
+
+def test_the_next_hit_is_found_beyond_what_is_loaded(
+    pane: TimelinePane, engine, qloop, until
+) -> None:
+    for n in (40_000, 52_000, 95_000):
+        engine.items["a"][n - 1] = said(n, when=NOW, text="a needle")
+    opened(pane, qloop, until, "e40000")
+    pane.page.finder.open("needle")
+    qloop.run_until_complete(settled(pane, until))
+    for by, wanted in ((1, "e52000"), (1, "e95000"), (-1, "e52000"), (-1, "e40000")):
+        pane.page.finder.walk(by)
+        qloop.run_until_complete(settled(pane, until))
+        assert pane.page.sheet.current().id == wanted
+        assert wanted in seen(pane)
+        assert len(pane.page.items) <= MOST
+
+
+def test_after_the_last_hit_of_a_session_one_begins_again(
+    pane: TimelinePane, engine, qloop, until
+) -> None:
+    engine.items["a"][39_999] = said(40_000, when=NOW, text="a needle")
+    opened(pane, qloop, until, "e40000")
+    pane.page.finder.open("needle")
+    qloop.run_until_complete(settled(pane, until))
+    pane.page.finder.walk(1)
+    assert "further" in pane.page.find_bar.count.text()
+    qloop.run_until_complete(settled(pane, until))
+    assert pane.page.sheet.current().id == "e40000"
+    assert loaded(pane)[0] <= 40_000 <= loaded(pane)[1]
+    assert pane.page.find_bar.count.text().startswith("1 of 1")
+
+
+@pytest.mark.parametrize("by_order", [False, True])
+def test_a_range_stays_at_its_moments_when_older_entries_come(
+    pane: TimelinePane, engine, qloop, until, by_order: bool
+) -> None:
+    engine.items["a"] = [said(n, when=NOW + timedelta(seconds=n)) for n in range(1, 20_001)]
+    opened(pane, qloop, until, "e10000")
+    page = pane.page
+    page.set_by_order(by_order)
+    qloop.run_until_complete(settled(pane, until))
+
+    def chosen() -> list[str]:
+        return [page.items[at].id for at in page.axis.scale.between(*page.axis.range)]
+
+    first = page.items[0].seq
+    places = page.axis.scale.places
+    page.axis.zoom(20.0, places[120])
+    page.axis.brush(places[100], places[140])
+    before, words = chosen(), page.range_line.words.text()
+
+    def relative() -> list[float]:
+        return [v - page.axis.range[0] for v in page.axis.view]
+
+    zoomed = relative()
+    assert before[0] == f"e{first + 100}"
+    qloop.run_until_complete(page.load_more(-1))
+    qloop.run_until_complete(settled(pane, until))
+    assert page.items[0].seq < first
+    assert chosen() == before
+    assert page.range_line.words.text() == words
+    assert relative() == pytest.approx(zoomed, abs=0.01)
 
 
 def test_a_short_session_has_no_ends_to_load(pane: TimelinePane, engine, qloop, until) -> None:

@@ -69,15 +69,26 @@ class Axis(QWidget):
 
     # ------------------------------------------------------------------ what it shows
 
-    def set_scale(self, scale: Scale, *, keep: bool) -> None:
-        """Another scale; `keep` leaves zoom and range where they are (the session grew)."""
+    def set_scale(self, scale: Scale, *, keep: bool, shift: int = 0) -> None:
+        """Another scale; `keep` leaves zoom and range at their moments (more of the session is
+        there). `shift` is how many items came before those that were shown."""
         whole = self.view == (0.0, self.scale.length)
+        if keep:
+            self._carry(scale, shift)
         self.scale = scale
         if not keep or whole:
             self.view = (0.0, scale.length)
         if not keep:
             self.range = None
         self._again()
+
+    def _carry(self, scale: Scale, shift: int) -> None:
+        start, end = (self.scale.moved_to(scale, v, shift) for v in self.view)
+        start = min(max(start, 0.0), max(scale.length - CLOSEST, 0.0))
+        self.view = (start, min(max(end, start + CLOSEST), scale.length))
+        if self.range is not None:
+            first, last = (self.scale.moved_to(scale, v, shift) for v in self.range)
+            self.range = (first, last)
 
     def set_folded(self, on: bool) -> None:
         """One lane of all marks instead of six."""

@@ -1,9 +1,13 @@
-"""Find in a transcript: hits among the items that are loaded, and the way from one to the next."""
+"""Find in a transcript: hits among the items that are loaded, and the way from one to the next.
+
+Past the last hit of what is loaded, one goes on page by page through the rest of the session.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
@@ -11,8 +15,9 @@ from PySide6.QtGui import QColor
 
 from app.engine.records import TranscriptItem
 from app.gui.bridge import Tasks
+from app.gui.look.text import tr
 from app.gui.look.theme import theme, token
-from app.gui.panes.timeline.blocks import Block
+from app.gui.panes.timeline.blocks import Block, place_of_entry
 from app.gui.panes.timeline.ink import Laid
 from app.gui.widgets.prose import units
 
@@ -51,6 +56,7 @@ class Find:
     def close(self) -> None:
         self._bar.hide()
         self._later.stop()
+        self._tasks.cancel("further")
         self.hits, self._now, self._places = [], -1, set()
         self._page.sheet.setFocus()
         self._page.sheet.viewport().update()
@@ -81,8 +87,38 @@ class Find:
         self._page.sheet.viewport().update()
 
     def walk(self, by: int) -> None:
-        """To the next (1) or previous (-1) hit, round at the ends."""
-        if self.hits:
+        """To the next (1) or previous (-1) hit; round at the ends of the session."""
+        reading, at = self._page.reading, self._now + by
+        ends = reading is None or (reading.whole if by < 0 else reading.ended)
+        if not ends and self._bar.field.text().strip() and not 0 <= at < len(self.hits):
+            self._bar.count.setText(tr("Looking further"))
+            self._tasks.latest("further", self._further(by))
+        else:
+            self._round(by)
+
+    async def _further(self, by: int) -> None:
+        """To the first hit beyond what is loaded; the view moves only when there is one."""
+        before, needle = self._page.reading, self._bar.field.text()
+        ahead = copy(before)
+        while ahead is not None and ahead.items:
+            edge = ahead.items[0 if by < 0 else -1].seq
+            if not await (ahead.older() if by < 0 else ahead.newer()):
+                break
+            fresh = [i for i in ahead.items if (i.seq - edge) * by > 0]
+            hits = await asyncio.to_thread(hits_in, fresh, needle)
+            if before is not self._page.reading or needle != self._bar.field.text():
+                return
+            if hits:
+                wanted = fresh[hits[0 if by > 0 else -1]]
+                await self._page.show_ahead(ahead, place_of_entry(ahead.items, wanted.id))
+                self.now(move=False)
+                return
+        self._round(by)
+
+    def _round(self, by: int) -> None:
+        if not self.hits:
+            self._tell()
+        else:
             self._now = (self._now + by) % len(self.hits)
             self._tell()
             self._page.jump(self.hits[self._now], "middle")

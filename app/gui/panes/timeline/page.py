@@ -6,6 +6,7 @@ Everything shown at once belongs to one reading: a page of another session never
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING
 
@@ -138,13 +139,14 @@ class SessionPage(QWidget):
         )
         if reading is not self.reading:
             return
+        shift = came_before(self.items, made.items)
         self.items = items = made.items
         self.sheet.ink.today = self._pane.desk.now().astimezone().date()
         used = {item.covered_by for item in items if item.covered_by}
         self.beside.set_summaries(
             {i.id: i for i in items if i.kind == "compaction" and i.id in used}
         )
-        self.axis.set_scale(made.scale, keep=keep)
+        self.axis.set_scale(made.scale, keep=keep, shift=shift)
         self.sheet.model_view = self.mode == "model"
         self.sheet.set_rows(made.blocks, stay=stay, guesses=made.guesses)
         self.sheet.goes_on = (not reading.whole, not reading.ended)
@@ -317,8 +319,7 @@ class SessionPage(QWidget):
             items = ahead.items
             while 0 <= at < len(items):
                 if _is(items[at], wanted):
-                    self.reading = ahead
-                    await self._land(at)
+                    await self.show_ahead(ahead, at)
                     return
                 at += by
             edge = items[0 if by < 0 else -1].id if items else ""
@@ -326,11 +327,24 @@ class SessionPage(QWidget):
                 return
             at = place_of_entry(ahead.items, edge) + by
 
+    async def show_ahead(self, ahead: Reading, at: int) -> None:
+        """Show what was found by looking ahead."""
+        self.reading = ahead
+        await self._land(at)
+
     def walk_marks(self, by: int, lanes: tuple[int, ...]) -> None:
         found = self.axis.next_mark(by, lanes)
         if found >= 0:
             self.jump(found)
             self.axis.set_head(found)
+
+
+def came_before(old: Sequence[TranscriptItem], new: Sequence[TranscriptItem]) -> int:
+    """How many items stand before the first of `old`; negative when it was dropped."""
+    if not old or not new:
+        return 0
+    there = place_of_entry(new, old[0].id)
+    return there if there >= 0 else -max(place_of_entry(old, new[0].id), 0)
 
 
 def _is(item: TranscriptItem, wanted: str) -> bool:

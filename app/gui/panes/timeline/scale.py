@@ -23,6 +23,8 @@ LANE_OF = {
 }  # fmt: skip
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400)  # fmt: skip # noqa: E501
 
+SAME = 1e-4  # seconds within which two times are one
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -60,14 +62,18 @@ class Scale:
         """The instant at a place; None by order or without times."""
         if self.by_order or not self.times:
             return None
-        at = bisect_right(self._kept, v) - 1
-        if at < 0:
-            return _instant(self.times[0] + v)
-        if at + 1 < len(self._kept):
-            span = self._kept[at + 1] - self._kept[at]
-            share = (v - self._kept[at]) / span if span else 0.0
-            return _instant(self.times[at] + share * (self.times[at + 1] - self.times[at]))
-        return _instant(self.times[at] + v - self._kept[at])
+        return _instant(_between(self._kept, self.times, v))
+
+    def moved_to(self, other: Scale, v: float, shift: int) -> float:
+        """The place of the same moment on another scale of the session, whose items begin `shift`
+        before ours; it may lie outside of what that one shows."""
+        if self.by_order or not self.times or not other.times:
+            return v + shift if self.by_order and other.by_order else v
+        stamp = _between(self._kept, self.times, v)
+        near = bisect_left(other.times, stamp - SAME)
+        if near < len(other.times) and abs(other.times[near] - stamp) < SAME:
+            return other._kept[near]  # an edge on a mark stays on it
+        return _between(other.times, other._kept, stamp)
 
     def between(self, start: float, end: float) -> list[int]:
         """Items (in order) whose place lies in the range."""
@@ -132,6 +138,18 @@ def _keep(times: Sequence[float]) -> tuple[list[float], list[Fold]]:
         at += width
         kept.append(at)
     return kept, folds
+
+
+def _between(known: Sequence[float], values: Sequence[float], at: float) -> float:
+    """The value at a place between known ones; beyond them one goes on as far as `at` does."""
+    n = bisect_right(known, at) - 1
+    if n < 0:
+        return values[0] + at - known[0]
+    if n + 1 < len(known):
+        span = known[n + 1] - known[n]
+        share = (at - known[n]) / span if span else 0.0
+        return values[n] + share * (values[n + 1] - values[n])
+    return values[n] + at - known[n]
 
 
 def _length(item: TranscriptItem) -> int:
