@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.engine.records import Change, Proposal, Source
@@ -157,7 +157,7 @@ class ReviewView(QWidget):
         self._rows.side, self._rows.editing = self._side, self._editing
         self.list.show_rows(self._rows, self.deciding.focus)
         self.strip.show_deciding(self.deciding)
-        self._show_front()
+        QTimer.singleShot(0, self, self._show_front)  # the list is painted first
 
     def _show_front(self) -> None:
         front = self.in_front()
