@@ -12,6 +12,7 @@ import msgspec
 
 from app.engine.records import Message, ToolCall
 from app.engine.session.messages import interrupted_result
+from app.engine.session.shown import Shown
 
 NO_OUTPUT = "(no output)"
 
@@ -65,7 +66,22 @@ def _spoken(result: Message) -> Message:
     return msgspec.structs.replace(result, content=NO_OUTPUT)
 
 
-def parts_a_pair(leaving: Sequence[Message], rest: Sequence[Message]) -> bool:
+def behind(shown: Shown, ids: Sequence[str]) -> list[Message] | None:
+    """What stays when the messages of these ids leave the context.
+
+    None when they are not its beginning (after its system messages). Raises `ValueError` when a
+    call would be parted from its result.
+    """
+    start = shown.lead
+    leaving, rest = shown.messages(start, start + len(ids)), shown.messages(start + len(ids))
+    if [m.id for m in leaving] != list(ids):
+        return None
+    if _parts_a_pair(leaving, rest):
+        raise ValueError("a compaction must not part a call from its result")
+    return rest
+
+
+def _parts_a_pair(leaving: Sequence[Message], rest: Sequence[Message]) -> bool:
     """Whether a cut between the two would leave a result without its call."""
     asked = {c.id for m in leaving for c in m.calls}
     again = {c.id for m in rest for c in m.calls}

@@ -28,7 +28,7 @@ from app.engine.session.messages import (
     tidy,
     with_call,
 )
-from app.engine.session.outgoing import outgoing, parts_a_pair
+from app.engine.session.outgoing import behind, outgoing
 from app.engine.session.recorder import Kit, Recorder
 from app.engine.session.snapshot import CompactionSessionState
 from app.engine.session.state import Counters, OpenCall, State
@@ -275,13 +275,9 @@ class Session:
         """
         mended = self._record.begin()
         leaving = [*covered, *([pending] if pending else [])]
-        start = self.fold.lead
-        there = self.fold.messages(start, start + len(leaving))
-        if not leaving or [m.id for m in there] != leaving:
+        rest = behind(self.fold, leaving)
+        if not leaving or rest is None:
             return None
-        rest = self.fold.messages(start + len(leaving))
-        if parts_a_pair(there, rest):
-            raise ValueError("a compaction must not part a call from its result")
         put = e.Summary(
             id=self._record.kit.new_id(),
             summary=summary,
