@@ -10,18 +10,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from datetime import datetime
-from pathlib import Path
 from uuid import uuid4
 
 import msgspec
 
 from app.engine.agent.agent import Agent
-from app.engine.agent.file_tools import FileTools, file_tools
 from app.engine.agent.filters import RequestFilter
 from app.engine.agent.live import LiveSession
-from app.engine.agent.memory_tools import memory_tools
 from app.engine.agent.parts import AgentParts
-from app.engine.agent.session_tools import session_tools
 from app.engine.agent.tools import Tool, Toolbox
 from app.engine.config import EngineConfig
 from app.engine.context.tokenizer import Tiktoken
@@ -43,9 +39,9 @@ from app.engine.memory.maintenance import MemoryMaintenanceScheduler
 from app.engine.memory.proposals import ProposalStore, RefusedClaims
 from app.engine.memory.provenance import Entry
 from app.engine.memory.saving import MemorySaver, Saved, Wish
+from app.engine.own_tools import own_tools
 from app.engine.records import Query, SearchResult, SessionInfo, TranscriptItem
 from app.engine.search.index import MemoryIndex
-from app.engine.session.evicted import bring_back
 from app.engine.session.store import SessionStore
 from app.engine.upkeep import Upkeep
 from app.engine.workspace.evictions import Evictions
@@ -129,7 +125,7 @@ class Rooms:
             self.states,
             self.proposals,
             self.refused,
-            reindex=self._reindex_now,
+            reindex=self.reindex_now,
         )
         self.saver = MemorySaver(self.layout, self.writer, self.states, self.proposals)
         self.consolidator = MemoryConsolidator(
@@ -164,7 +160,7 @@ class Rooms:
         """Work with another configuration from now on; running work keeps its own."""
         self.config = config
         self.parts.config = config
-        self.parts.toolbox = Toolbox([*self._own_tools(), *self._more_tools])
+        self.parts.toolbox = Toolbox([*own_tools(self), *self._more_tools])
         self.evictions = Evictions(self.layout, config.eviction.eviction_path)
         self.parts.evictions = self.evictions
         self.index.evicted_in(self.evictions.folder)
@@ -188,29 +184,8 @@ class Rooms:
             new_id=lambda prefix: f"{prefix}-{uuid4().hex[:12]}",
             request_filters=self._request_filters,
         )
-        parts.toolbox = Toolbox([*self._own_tools(), *self._more_tools])
+        parts.toolbox = Toolbox([*own_tools(self), *self._more_tools])
         return parts
-
-    def _own_tools(self) -> list[Tool]:
-        switches = self.config.agent
-        made: list[Tool] = []
-        if switches.memory_tools:
-            made += memory_tools(self.layout, self.search, self._save_for_model)
-            made += session_tools(self.search, self.list_sessions, self.newest_items)
-        if switches.file_tools:
-            limit = self.config.eviction.max_result_chars
-            page = max(1_000, min(40_000, limit - 1_000))
-            made += file_tools(FileTools(self.layout, page, self._written, self._bring_back))
-        return made
-
-    def _bring_back(self, path: str) -> bool:
-        """A result that was put aside and is gone: written anew from the log. Blocks."""
-        try:
-            if self.evictions.path_of(path).exists():
-                return False
-            return bring_back(self.store, self.evictions, path)
-        except (UserError, OSError):
-            return False  # no result of ours, or it cannot be written: the tool says it is missing
 
     def _flusher(self) -> MemoryFlushManager:
         return MemoryFlushManager(
@@ -248,16 +223,6 @@ class Rooms:
 
     async def _flush_and_wait(self, live: LiveSession, site: str) -> None:
         await self.flusher.before_compaction(live.id, wait=True)
-
-    async def _save_for_model(self, content: str) -> str:
-        saved = await self.save(content, by_person=False)
-        noun = "fact" if saved.count == 1 else "facts"
-        if saved.version is not None:
-            return f"Saved {saved.count} {noun} to MEMORY.md and today's log."
-        return (
-            f"Saved {saved.count} {noun} to today's log; "
-            "a proposal for MEMORY.md waits for the person's review."
-        )
 
     async def save(
         self, content: str, *, by_person: bool, session_id: str = "", entry_id: str = ""
@@ -398,14 +363,10 @@ class Rooms:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _reindex_now(self, path: str) -> None:
+    def reindex_now(self, path: str) -> None:
         """Bring one path up to date, from a thread, and wait: new text is found before old goes."""
         done = asyncio.run_coroutine_threadsafe(self.index.update(path), self.loop)
         try:
             done.result(timeout=INDEX_WAIT)
         except TimeoutError:
             log.warning("the index was too busy to take %s at once", path)
-
-    def _written(self, path: Path) -> None:
-        """A file tool wrote a file."""
-        self._reindex_now(self.layout.relative(path))
