@@ -218,8 +218,10 @@ class Showing:
     def _show_fault(self) -> None:
         if not self._waiting:
             return
+        from app.gui.widgets.dialogs import show_fault
+
         sentence, text = self._waiting[0]
-        self.window.show_fault(sentence, text).closed.connect(self._on_fault_closed)
+        show_fault(self.window, sentence, text).closed.connect(self._on_fault_closed)
 
     def _on_fault_closed(self) -> None:
         """What came while the dialog was open follows as one text."""

@@ -198,7 +198,7 @@ class Tour(Driver):
         await self.picture("settings-memory")
 
     async def dark(self) -> None:
-        self.window.choose_theme("dark")
+        self.window.appearance.choose_theme("dark")
         waiting = await self.engine.ask.proposals(waiting=True)
         for place, more in (
             ("chat", {"session_id": self.session}),

@@ -14,7 +14,7 @@ from app.engine.events import TurnEvent
 from app.engine.records import IndexState, ModelStatus, SessionInfo, Status, Window
 from app.gui.look import icons
 from app.gui.widgets.action import Action, overlapping
-from app.gui.widgets.dialogs import ask
+from app.gui.widgets.dialogs import ask, show_fault
 from app.gui.widgets.pane import PLACES, Pane, Target
 from app.gui.window.history import Places
 from app.gui.window.layout_state import LayoutState, load, save
@@ -240,7 +240,7 @@ def test_a_bug_in_a_task_is_reported_once(window, qloop, desk):
     window.tasks.start("x", fails())
     turn(qloop)
     assert [type(e) for e in desk.engine.faults] == [KeyError]
-    question = window.show_fault("KeyError: bug", "Traceback …")
+    question = show_fault(window, "KeyError: bug", "Traceback …")
     assert question.isVisible()
     question.answer("copy")
     assert QApplication.clipboard().text() == "Traceback …"
@@ -279,7 +279,7 @@ def test_what_the_window_remembers(window, qloop, desk, tmp_path):
     window.show_target(Target("search"))
     window.pane("search").showing.emit("s9")
     desk.kept["search.mode"] = "literal"
-    window.zoom(0.1)
+    window.appearance.zoom(0.1)
     window.close()
     state = load(tmp_path / "window.json")
     assert (state.place, state.session_id, state.zoom) == ("search", "s9", 1.1)

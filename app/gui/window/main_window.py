@@ -19,12 +19,13 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 from app.engine.errors import UserError
 from app.gui.bridge import Tasks
 from app.gui.look.text import preview, tr
-from app.gui.look.theme import Wish, theme, token
+from app.gui.look.theme import token
 from app.gui.widgets.action import Action
 from app.gui.widgets.notices import Act, Notices, UndoBar
 from app.gui.widgets.paint import smooth
 from app.gui.widgets.pane import Desk, Pane, Target
 from app.gui.window.actions import Catalogue, frame_actions, is_work, place_title
+from app.gui.window.appearance import Appearance
 from app.gui.window.history import Places
 from app.gui.window.layout_state import LayoutState, load, save
 from app.gui.window.parts import selected_text, walk
@@ -35,7 +36,6 @@ from app.gui.window.status_line import StatusLine
 
 if TYPE_CHECKING:
     from app.engine.records import SessionInfo, Status
-    from app.gui.widgets.dialogs import Question
 
 log = logging.getLogger(__name__)
 
@@ -63,12 +63,13 @@ class MainWindow(QWidget):
         self._first: Target | None = None  # asked for before the engine was open
         self._session = self.state.session_id
         self._sessions: list[SessionInfo] = []
-        self._workspaces: Sequence[tuple[str, str]] = ()
+        self.workspaces: Sequence[tuple[str, str]] = ()
         self._rail_wish = not self.state.sidebar
         self.is_demo = False
         self.tasks = Tasks(self._on_task_failed)
         self.places = Places()
         desk.kept.update(self.state.kept)
+        self.appearance = Appearance(self.state)
         self._build()
         self.catalogue = Catalogue(self, self.run_action, lambda: self._place)
         self.catalogue.add(frame_actions(self))
@@ -79,11 +80,6 @@ class MainWindow(QWidget):
         self.setMinimumSize(*LEAST)
         self.resize(max(self.state.width, LEAST[0]), max(self.state.height, LEAST[1]))
         self.setWindowTitle("Palimpsest")
-        theme().choose(
-            self.state.theme if self.state.theme in ("light", "dark") else "system",  # type: ignore[arg-type]
-            contrast=self.state.contrast,
-            zoom=self.state.zoom,
-        )
 
     def _build(self) -> None:
         self.sidebar = Sidebar()
@@ -139,12 +135,9 @@ class MainWindow(QWidget):
         home = str(Path.home())
         shown = "~" + path[len(home) :] if path.startswith(home) and len(home) > 1 else path
         self.sidebar.head.set_workspace(name, tr("demo, a copy") if demo else shown)
-        self._workspaces = recent
+        self.workspaces = recent
         self.is_demo = demo
         self.setWindowTitle(f"{preview(name, 60)}, Palimpsest")
-
-    def workspaces(self) -> Sequence[tuple[str, str]]:
-        return self._workspaces
 
     def _keep(self) -> None:
         state = self.state
@@ -191,7 +184,6 @@ class MainWindow(QWidget):
         pane.measured.connect(self.status.show_tokens)
         pane.inspector_toggled.connect(self.toggle_inspector)
         pane.inspector_changed.connect(lambda: self._on_inspector_changed(pane))
-        pane.titled.connect(lambda _: None)
         self.catalogue.add(pane.actions())
 
     def show_target(self, target: Target) -> None:
@@ -343,20 +335,6 @@ class MainWindow(QWidget):
         self._rail_wish = not self.sidebar.is_rail()
         self._fold()
 
-    def choose_theme(self, wish: Wish) -> None:
-        self.state.theme = wish
-        theme().choose(wish)
-
-    def toggle_contrast(self) -> None:
-        self.state.contrast = not self.state.contrast
-        theme().choose(contrast=self.state.contrast)
-
-    def zoom(self, by: float) -> None:
-        """Larger or smaller text; 0 goes back to the system's size."""
-        now = 1.0 if not by else min(max(round(self.state.zoom + by, 2), 0.8), 2.0)
-        self.state.zoom = now
-        theme().choose(zoom=now)
-
     def _fold(self) -> None:
         self.sidebar.set_rail(self.width() < RAIL_BELOW or self._rail_wish)
         self.stage.set_narrow(self.width() < OVER_BELOW)
@@ -406,12 +384,6 @@ class MainWindow(QWidget):
             pane.fail(error)
         else:
             self.desk.report(error)
-
-    def show_fault(self, sentence: str, text: str) -> Question:
-        """The dialog for a bug: text to copy; the program goes on."""
-        from app.gui.widgets.dialogs import show_fault
-
-        return show_fault(self, sentence, text)
 
     def raise_window(self) -> None:
         """Come to the front: somebody started the program again."""

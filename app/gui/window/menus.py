@@ -23,7 +23,7 @@ def build_menu(window: MainWindow, catalogue: Catalogue) -> QMenu:
     menu = QMenu(window)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     menu.setAccessibleName(tr("Menu"))
-    for name, path in list(window.workspaces())[:8]:
+    for name, path in list(window.workspaces)[:8]:
         entry = menu.addAction(icon("folder"), preview(name, 40))
         entry.setToolTip(plain_tip(path))
         entry.triggered.connect(lambda _=False, p=path: window.workspace_wanted.emit(p))
