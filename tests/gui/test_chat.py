@@ -533,8 +533,13 @@ def long_desk(desk: Desk) -> None:
         for n in range(LONG)
     ]
 
-    async def transcript(_id: str, *, before: int | None = None, limit: int = 2_000):
-        end = LONG if before is None else before - 1
+    async def transcript(
+        _id: str, *, before: int | None = None, around: str = "", limit: int = 2_000
+    ):
+        end = LONG if before is None else min(before - 1, LONG)
+        if around:
+            at = next((n for n, item in enumerate(items) if item.id == around), -limit)
+            end = max(at + limit // 2, 0)
         return items[max(0, end - limit) : end]
 
     async def sessions(**_: object) -> list[SessionInfo]:
@@ -578,9 +583,23 @@ def test_ten_thousand_items_are_paged_and_any_of_them_found(qtbot, runs, desk: D
         await asyncio.sleep(0.05)
         top = row.mapTo(view.viewport(), row.rect().topLeft()).y()
         assert 0 <= top <= 60
+        assert len(pane.items) <= 200, "a page around it, not all that came since"
+        assert view.later.isVisibleTo(view)
+        for _ in range(6):  # on from there, past the end of what is loaded
+            last = view.rows()[-1].piece.key
+            view.show_later()
+            await wait_until(lambda k=last: view.rows()[-1].piece.key != k)
+            await wait_until(lambda: not view.filling())
+        numbers = [item.seq for item in pane.items]
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        assert numbers[-1] > 500
+        with pytest.raises(UserError):
+            await pane.open(Target("chat", session_id="s", entry_id="gone"))
         view.show_newest()
+        await wait_until(lambda: bool(view.rows()) and view.rows()[-1].piece.key == "i9999")
         await wait_until(lambda: not view.filling())
-        assert view.rows()[-1].piece.key == "i9999"
+        assert view.at_end()
+        assert not view.later.isVisibleTo(view)
         await pane.tasks.end()
 
     runs(main())

@@ -34,7 +34,6 @@ from app.gui.widgets.pane import Desk, Pane, Target
 from app.gui.widgets.surfaces import EmptyState
 
 PAGE = 200  # items read at a time
-FAR_PAGE = 2_000  # when one of long ago is looked for
 EVERY = 40  # ms between two looks at the transcript
 BUSY = {"compaction": "compacting the context first", "overflow": "making the request fit"}
 
@@ -59,7 +58,7 @@ class ChatPane(Pane):
         self.finder = FindBar(self.view)
         self._info: SessionInfo | None = None
         self.fresh = ""  # a new session that has no message yet
-        self._more_before = False
+        self._more_before = self._more_after = False  # beside what is loaded
         self._loaded = ""  # the session whose items are shown
         self._build()
         self.bar = UndoBar(self.middle)
@@ -104,6 +103,8 @@ class ChatPane(Pane):
         self.hub.again.connect(self.talk.again)
         self.hub.undo.connect(lambda: self._start(self.acts.undo_saved()))
         self.view.earlier_wanted.connect(lambda: self.tasks.latest("earlier", self._earlier()))
+        self.view.later_wanted.connect(lambda: self.tasks.latest("earlier", self._later()))
+        self.view.newest_wanted.connect(lambda: self.tasks.latest("earlier", self._newest()))
         self.foot.sent.connect(self.talk.on_sent)
         self.foot.stopped.connect(self.stop)
         self.foot.edited.connect(self._on_edited)
@@ -235,8 +236,11 @@ class ChatPane(Pane):
             return
         if self._loaded != session_id:
             self._loaded, self.items, self._info = session_id, [], None
+            self._more_after = False
             self.view.clear()
             self.tasks.latest("title", self.read_title())
+        if self._more_after:
+            return
         older = bool(self.items) and self.items[0].seq < (page[0].seq if page else 0)
         self.items = merge(self.items, page, PAGE)
         if not older:
@@ -257,20 +261,41 @@ class ChatPane(Pane):
         self._show()
         self.view.show_earlier()
 
-    async def _reveal(self, entry_id: str) -> None:
-        """Scroll to an item, reading older pages until it is found."""
-        session_id, older = self.session_id, self.items
-        while self._more_before and not any(i.id == entry_id for i in older):
-            page = await self.desk.engine.ask.transcript(
-                session_id, before=older[0].seq, limit=FAR_PAGE
-            )
-            if session_id != self.session_id:
-                return
-            older = [*page, *older]
-            self._more_before = len(page) == FAR_PAGE
-        if older is not self.items:
-            self.items = older
+    async def _later(self) -> None:
+        """The items behind those that are loaded. A number has one item or none."""
+        session_id, last, reach = self.session_id, self.items[-1].seq, PAGE
+        ask = self.desk.engine.ask
+        end = (await ask.transcript(session_id, limit=1))[-1].seq
+        while True:
+            page = await ask.transcript(session_id, before=last + reach + 1, limit=reach)
+            fresh = [item for item in page if item.seq > last]
+            if fresh or last + reach >= end:
+                break
+            reach *= 4
+        if session_id == self.session_id and self.items[-1].seq == last:
+            self.items, self._more_after = [*self.items, *fresh], last + reach < end
             self._show()
+            self.view.show_later()
+
+    async def _newest(self) -> None:
+        self._more_after, self.items = False, []
+        self.view.clear()
+        await self._read()
+
+    async def _reveal(self, entry_id: str) -> None:
+        """Scroll to an item; when it is not loaded, what stands around it is shown instead."""
+        session_id, ask = self.session_id, self.desk.engine.ask
+        if self._more_before and not any(i.id == entry_id for i in self.items):
+            page = await ask.transcript(session_id, around=entry_id, limit=PAGE)
+            if any(i.id == entry_id for i in page):
+                older = await ask.transcript(session_id, before=page[0].seq, limit=1)
+                newest = await ask.transcript(session_id, limit=1)
+                if session_id != self.session_id:
+                    return
+                self.items, self._more_before = page, bool(older)
+                self.view.clear()
+                self._more_after = newest[-1].seq > page[-1].seq
+                self._show()
         if not self.view.reveal(entry_id):
             raise UserError(tr("That message is no longer in the log."), tr("Look around it."))
 
@@ -291,13 +316,15 @@ class ChatPane(Pane):
         running = self.replies.running(self.session_id)
         tail: list[Stretch] = []
         asks: set[str] = set()
+        if self._more_after:  # its rows stand at the end, which is elsewhere
+            reply = None
         if reply is not None:
             self.view.rename(reply.settled(self.items))
             tail, asks = reply.tail, set(reply.asks)
         rows = pieces(self.items, tail, running=running, asks=asks)
         if reply is not None:
             rows += reply.foot(rows)
-        self.view.show_pieces(rows, more_before=self._more_before)
+        self.view.show_pieces(rows, more_before=self._more_before, more_after=self._more_after)
         for stretch in tail:  # what streamed while another session was shown
             if stretch.item is None:
                 self.view.set_live(stretch.key, stretch.whole())

@@ -44,9 +44,12 @@ class _Sheet(QWidget):
 
 
 class TranscriptView(QScrollArea):
-    """Rows of pieces. `earlier_wanted()`: the first of what is loaded is shown, give more."""
+    """Rows of pieces. `earlier_wanted()`: the first of what is loaded is shown, give more; so
+    `later_wanted()` of the last one. `newest_wanted()`: the end is asked for and not loaded."""
 
     earlier_wanted = Signal()
+    later_wanted = Signal()
+    newest_wanted = Signal()
     end_left = Signal(bool)  # True: scrolled up
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
@@ -55,7 +58,7 @@ class TranscriptView(QScrollArea):
         self._pieces: list[Piece] = []
         self._rows: dict[str, Row] = {}
         self._lo = self._hi = 0
-        self._more_before = False
+        self._more_before = self._more_after = False
         self._at_end = True
         self._anchor: tuple[Row, int] | None = None
         self._moving = False
@@ -101,14 +104,16 @@ class TranscriptView(QScrollArea):
 
     # ------------------------------------------------------------------ what is shown
 
-    def show_pieces(self, pieces: Sequence[Piece], *, more_before: bool = False) -> None:
+    def show_pieces(
+        self, pieces: Sequence[Piece], *, more_before: bool = False, more_after: bool = False
+    ) -> None:
         """Show a newer state: rows are told, made or taken away; the place is kept."""
-        old_last = self._hi >= len(self._pieces)
+        old_last = self._whole()
         mounted = self._pieces[self._lo : self._hi]
         first = next((p.key for p in mounted if p.item.seq), "")
         last = mounted[-1].key if mounted else ""
         self._pieces = list(pieces)
-        self._more_before = more_before
+        self._more_before, self._more_after = more_before, more_after
         where = {piece.key: at for at, piece in enumerate(self._pieces)}
         count = len(self._pieces)
         self._hi = count if old_last or last not in where else where[last] + 1
@@ -119,7 +124,7 @@ class TranscriptView(QScrollArea):
 
     def clear(self) -> None:
         """Another session: nothing is shown, and the end is followed."""
-        self._pieces, self._lo, self._hi = [], 0, 0
+        self._pieces, self._lo, self._hi, self._more_after = [], 0, 0, False
         self._at_end, self._anchor = True, None
         self._mount()
         self.newest.hide()
@@ -172,6 +177,9 @@ class TranscriptView(QScrollArea):
         self._mount()
 
     def show_later(self) -> None:
+        if self._hi >= len(self._pieces) and self._more_after:
+            self.later_wanted.emit()
+            return
         self._hold()
         self._hi = min(len(self._pieces), self._hi + PAGE)
         self._lo = max(self._lo, self._hi - MOST)
@@ -179,6 +187,9 @@ class TranscriptView(QScrollArea):
 
     def show_newest(self) -> None:
         """To the end, and follow it."""
+        if self._more_after:
+            self.newest_wanted.emit()
+            return
         self._hi = len(self._pieces)
         self._lo = max(self._lo, self._hi - PAGE)
         self._at_end, self._anchor = True, None
@@ -267,7 +278,11 @@ class TranscriptView(QScrollArea):
 
     def _settle_links(self) -> None:
         self.earlier.setVisible(self._lo > 0 or self._more_before)
-        self.later.setVisible(self._hi < len(self._pieces))
+        self.later.setVisible(not self._whole())
+
+    def _whole(self) -> bool:
+        """Whether the newest row of the session is among those that are to be shown."""
+        return self._hi >= len(self._pieces) and not self._more_after
 
     # ------------------------------------------------------------------ keeping the place
 
@@ -301,8 +316,7 @@ class TranscriptView(QScrollArea):
     def _on_scrolled(self, value: int) -> None:
         if self._moving:
             return
-        whole = self._hi >= len(self._pieces)
-        self._at_end = whole and value >= self.verticalScrollBar().maximum() - NEAR
+        self._at_end = self._whole() and value >= self.verticalScrollBar().maximum() - NEAR
         if self._at_end:
             self._anchor = None
         else:
