@@ -21,6 +21,7 @@ from app.gui.panes.chat.first_steps import Guide
 from app.gui.panes.chat.inspector import Inspector
 from app.gui.panes.chat.looking import KINDS, ContextWatch
 from app.gui.panes.chat.model import Stretch, merge, pieces
+from app.gui.panes.chat.reaching import PAGE, after, around
 from app.gui.panes.chat.rows import Hub
 from app.gui.panes.chat.seek import FindBar
 from app.gui.panes.chat.talking import Talk
@@ -33,7 +34,6 @@ from app.gui.widgets.notices import UndoBar
 from app.gui.widgets.pane import Desk, Pane, Target
 from app.gui.widgets.surfaces import EmptyState
 
-PAGE = 200  # items read at a time
 EVERY = 40  # ms between two looks at the transcript
 BUSY = {"compaction": "compacting the context first", "overflow": "making the request fit"}
 
@@ -262,18 +262,10 @@ class ChatPane(Pane):
         self.view.show_earlier()
 
     async def _later(self) -> None:
-        """The items behind those that are loaded. A number has one item or none."""
-        session_id, last, reach = self.session_id, self.items[-1].seq, PAGE
-        ask = self.desk.engine.ask
-        end = (await ask.transcript(session_id, limit=1))[-1].seq
-        while True:
-            page = await ask.transcript(session_id, before=last + reach + 1, limit=reach)
-            fresh = [item for item in page if item.seq > last]
-            if fresh or last + reach >= end:
-                break
-            reach *= 4
+        session_id, last = self.session_id, self.items[-1].seq
+        fresh, more = await after(self.desk.engine.ask, session_id, last)
         if session_id == self.session_id and self.items[-1].seq == last:
-            self.items, self._more_after = [*self.items, *fresh], last + reach < end
+            self.items, self._more_after = [*self.items, *fresh], more
             self._show()
             self.view.show_later()
 
@@ -284,17 +276,14 @@ class ChatPane(Pane):
 
     async def _reveal(self, entry_id: str) -> None:
         """Scroll to an item; when it is not loaded, what stands around it is shown instead."""
-        session_id, ask = self.session_id, self.desk.engine.ask
-        if self._more_before and not any(i.id == entry_id for i in self.items):
-            page = await ask.transcript(session_id, around=entry_id, limit=PAGE)
-            if any(i.id == entry_id for i in page):
-                older = await ask.transcript(session_id, before=page[0].seq, limit=1)
-                newest = await ask.transcript(session_id, limit=1)
-                if session_id != self.session_id:
-                    return
-                self.items, self._more_before = page, bool(older)
+        session_id, known = self.session_id, any(i.id == entry_id for i in self.items)
+        if not known:
+            page, before, behind = await around(self.desk.engine.ask, session_id, entry_id)
+            if session_id != self.session_id:
+                return
+            if page:
                 self.view.clear()
-                self._more_after = newest[-1].seq > page[-1].seq
+                self.items, self._more_before, self._more_after = page, before, behind
                 self._show()
         if not self.view.reveal(entry_id):
             raise UserError(tr("That message is no longer in the log."), tr("Look around it."))
