@@ -258,7 +258,7 @@ class Answering:
         mode: SearchMode, every: bool,
     ) -> tuple[list[Hit], dict[str, int], dict[str, int], int]:  # fmt: skip
         """Hits, documents seen and lost per layer, and how many candidates the hits took."""
-        folding = Folding(folded_layers(self._query, mode))
+        folding = Folding(folded_layers(self._query, mode), nearly=mode == "natural")
         used = len(scored)
         seen: dict[str, int] = {}
         lost: dict[str, int] = {}
@@ -319,7 +319,7 @@ class Answering:
         if not self._query.newest_first:
             scored.sort(key=lambda pair: -pair[0])
         start, end = self._query.start, self._query.start + self._query.limit
-        folding = Folding(folded_layers(self._query, mode))
+        folding = Folding(folded_layers(self._query, mode), nearly=mode == "natural")
         for score, one in scored[start:end]:
             folding.add(self._found_hit(one, score), one.text)
         counts: dict[str, int] = {}

@@ -76,3 +76,32 @@ def test_the_entries_around_a_hit_come_when_they_are_asked_for(tmp_path: Path) -
         assert len(hit.after[0]) <= 41
 
     with_index(tmp_path, work)
+
+
+def test_a_question_gets_lines_that_are_nearly_the_same_once(tmp_path: Path) -> None:
+    """Articles, case and punctuation say nothing; a number, a sign, a tense or a "not" does."""
+    nearly = ("The pump runs 4 minutes at 06:30", "- pump runs, 4 minutes at 06:30.",
+              "A PUMP: runs 4 minutes (at 06:30)!")  # fmt: skip
+    others = ("The pump runs 5 minutes at 06:30", "The pump runs -4 minutes at 06:30",
+              "The pump runs not 4 minutes at 06:30", "At 06:30 runs the pump 4 minutes",
+              "The pump ran 4 minutes at 06:30")  # fmt: skip
+    chinese = ("水泵在六点半启动，运行四分钟", "水泵在六点半启动,运行四分钟。")
+    put(tmp_path, "MEMORY.md", f"- {nearly[0]}\n- {chinese[0]}\n")
+    put(tmp_path, "memory/2026-06-02.md", f"{nearly[1]}\n- {chinese[1]}\n")
+    talk(tmp_path, "s-1", said(1, nearly[2]), *(said(9 + n, text) for n, text in enumerate(others)))
+
+    async def work(index: MemoryIndex) -> None:
+        found = (await index.search(Query("when does the pump run?", mode="natural"))).hits
+        (one,) = (hit for hit in found if hit.path == "MEMORY.md")
+        assert {(place.layer, place.line) for place in one.places} == {
+            ("daily", 1),
+            ("sessions", 1),
+        }
+        assert sorted(hit.text for hit in found if hit is not one) == sorted(others)
+        assert not any(hit.places for hit in found if hit is not one)
+        (drop,) = (await index.search(Query("水泵什么时候启动", mode="natural"))).hits
+        assert [(place.layer, place.line) for place in drop.places] == [("daily", 2)]
+        words = await index.search(Query("pump", mode="words"))
+        assert len(words.hits) == 3 + len(others), "who looks for a word wants each time"
+
+    with_index(tmp_path, work)
