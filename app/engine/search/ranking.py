@@ -93,7 +93,7 @@ class Weighing:
         asking: set[Place] = set()
         near = None if read is None else _around(read)
         for number, term in enumerate(self._terms):
-            for place, score in self._of_term(number, term, read, near, asking).items():
+            for place, score in self._slowly(self._of_term(number, term, read, near, asking)):
                 scores[place] += score
                 met[place] += 1
         scored = (

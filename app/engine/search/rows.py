@@ -75,7 +75,7 @@ Told = Document | Marked | Hidden | Shown
 """What reading a file tells, in the order of the file."""
 
 
-class Row(Struct, frozen=True):
+class Row(Struct, frozen=True, gc=False):
     """One document that may match, and its rank (bm25: lower is better; 0.0 without terms).
 
     `path` of the layer `history` names no file: `history:12` is version 12 of MEMORY.md,
@@ -103,7 +103,7 @@ class Row(Struct, frozen=True):
         return datetime.fromtimestamp(self.ms / 1000, UTC)
 
 
-class Posting(Struct, frozen=True):
+class Posting(Struct, frozen=True, gc=False):
     """Where a term stands: a document's place in its file, and its flags."""
 
     file: int
