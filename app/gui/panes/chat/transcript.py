@@ -23,7 +23,7 @@ from app.gui.widgets.labels import Link
 WIDEST = 680
 PAGE = 40  # rows mounted at first, and brought in at a time
 MOST = 160  # rows that exist at once
-SLICE = 16  # ms of making rows at a time
+SLICE = 6  # ms of making rows at a time; laying them out costs as much again
 NEAR = 6  # px from the end that still count as the end
 
 ROWS: dict[str, type[Row]] = {
