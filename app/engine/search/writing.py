@@ -29,8 +29,6 @@ EACH = "json_each(CAST(? AS TEXT))"
 _DOCS = f"INSERT INTO docs SELECT {', '.join(f'value->>{n}' for n in range(11))} FROM {EACH}"
 _TERMS = f"INSERT INTO terms(rowid, t) SELECT value->>0, value->>1 FROM {EACH}"
 
-Ours = tuple[int, Document, str]  # the file's id, what is put in, its terms
-
 
 class Writing:
     """Writes into one database. All calls are within a transaction of the caller's."""

@@ -38,7 +38,6 @@ class EvictedFile(Struct, frozen=True):
 
     path: str
     call: str
-    hash16: str
     bytes: int
     when: datetime
 
@@ -110,7 +109,7 @@ class Evictions:
             stat = path.stat()
             when = datetime.fromtimestamp(stat.st_mtime, UTC)
             name = self._layout.relative(path)
-            found.append(EvictedFile(name, match.group(1), match.group(2), stat.st_size, when))
+            found.append(EvictedFile(name, match.group(1), stat.st_size, when))
         return sorted(found, key=lambda f: (-f.when.timestamp(), f.path))
 
     def orphans(self, known: Collection[str]) -> list[EvictedFile]:

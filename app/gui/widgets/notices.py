@@ -27,7 +27,6 @@ TONES = {
     "info": ("accent_softer", "info", "accent"),
 }
 AT_ONCE = 2
-BAR_SECONDS = 8.0
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,6 @@ class Pane(QWidget):
     """
 
     go = Signal(object)  # Target
-    titled = Signal(str)  # the pane's heading changed
     inspector_changed = Signal()  # ask for `inspector()` again
     inspector_toggled = Signal()  # show or hide it (also Ctrl+I)
     measured = Signal(int, int)  # tokens of the next request, window: for the status line

@@ -330,7 +330,6 @@ class ChatPane(Pane):
     def _show_head(self) -> None:
         title = preview(self.session_title(), 120, blank=tr("New session"))
         self.head.set_title(title)
-        self.titled.emit(title)
         self.timeline.setVisible(bool(self.items))
 
     def show_timeline(self) -> None:

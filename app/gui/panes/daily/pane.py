@@ -195,7 +195,6 @@ class DailyPane(Pane):
             self.page.say_file(self.file, info)
         else:
             self.page.say_day(self.day or self.today, self.today)
-        self.titled.emit(self.page.head.title.text())
         self.page.before.setEnabled(self.can_step(-1))
         self.page.after.setEnabled(self.can_step(1))
 

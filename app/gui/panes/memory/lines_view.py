@@ -29,14 +29,6 @@ NUMBER, TEXT, BULLET, SIGN = 44, 54, 15, 18
 ORIGIN = 158  # px kept for the origin of a line
 PIN = 24
 KEPT = 600  # paragraphs laid out at a time
-SIGN_WORDS = {
-    "+": "added",
-    "~": "reworded",
-    "↕": "moved",
-    "⊃": "merged",
-    "⊂": "split",
-    "−": "lost",
-}
 
 NOTHING = Shown("")
 

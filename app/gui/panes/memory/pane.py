@@ -287,7 +287,6 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         if self.mode == "review":
             self.acts.show_apply(deciding, self.why_not_apply())
         self._settle_main()
-        self.titled.emit(title)
 
     # ------------------------------------------------------------------ the file
 

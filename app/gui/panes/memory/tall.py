@@ -259,5 +259,4 @@ def ids(rows: Sequence[Row]) -> list[str]:
     return [row.id for row in rows]
 
 
-LEFT = Qt.AlignmentFlag.AlignLeft
 RIGHT = Qt.AlignmentFlag.AlignRight

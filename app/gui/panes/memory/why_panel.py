@@ -33,7 +33,6 @@ class WhyPanel(Ground):
     source_wanted = Signal(object)  # Source: its day
     message_wanted = Signal(object)  # Source: its session entry
     version_wanted = Signal(int)
-    pin_wanted = Signal(int)
     change_wanted = Signal(int)  # a change of the waiting proposal
     closed = Signal()
 

@@ -170,7 +170,6 @@ class TimelinePane(Pane):
         found = await self.page.load(session, entry_id=entry_id)
         self.stack.setCurrentWidget(self.page)
         self.showing.emit(session.id)
-        self.titled.emit(session.title)
         return found
 
     def _show_rows(self) -> None:
