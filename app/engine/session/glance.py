@@ -49,6 +49,7 @@ class Glance(Struct, frozen=True, array_like=True, gc=False):
     parent: str = ""
     last_message: str = ""
     failed: bool = False
+    inode: int = 0  # 0: not known
 
 
 def look(path: Path, known: Glance | None = None, stat: os.stat_result | None = None) -> Glance:
@@ -60,7 +61,8 @@ def look(path: Path, known: Glance | None = None, stat: os.stat_result | None = 
     size, mtime = stat.st_size, stat.st_mtime_ns
     if known is not None and not known.failed and (known.size, known.mtime) == (size, mtime):
         return known
-    going_on = known is not None and known.read <= size and not known.failed
+    same = known is not None and known.inode in (0, stat.st_ino)  # else it was replaced
+    going_on = same and known.read <= size and not known.failed
     tally = _Tally(known if known is not None and going_on else Glance())
     try:
         for line in SessionLog(path).read(tally.read, tally.seq):
@@ -70,7 +72,7 @@ def look(path: Path, known: Glance | None = None, stat: os.stat_result | None = 
             tally.read, tally.seq = line.end, line.entry.seq
     except Unreadable:
         return Glance(failed=True)
-    return tally.glance(size, mtime)
+    return tally.glance(stat)
 
 
 class _Tally:
@@ -81,8 +83,9 @@ class _Tally:
         self.seq = known.seq
         self.fields: dict[str, Any] = msgspec.structs.asdict(known)
 
-    def glance(self, size: int, mtime: int) -> Glance:
-        self.fields |= {"read": self.read, "seq": self.seq, "size": size, "mtime": mtime}
+    def glance(self, stat: os.stat_result) -> Glance:
+        self.fields |= {"read": self.read, "seq": self.seq}
+        self.fields |= {"size": stat.st_size, "mtime": stat.st_mtime_ns, "inode": stat.st_ino}
         return Glance(**self.fields)
 
     def _count(self, name: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import msgspec
 
@@ -24,6 +24,8 @@ from app.engine.workspace.files import (
     AppendFile,
     Held,
     make_folder,
+    must_be_regular,
+    open_regular,
     sync_folder,
     try_lock,
     write_atomic,
@@ -31,6 +33,8 @@ from app.engine.workspace.files import (
 
 BLOCK = 1 << 18  # bytes read at once
 NEWLINE = 0x0A
+
+Left = tuple[tuple[int, int] | None, int]  # which file it was, and its size
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -63,6 +67,10 @@ class Log(Protocol):
 
     def size(self) -> int:
         """Where the next line would begin; 0 when nothing was ever written."""
+        ...
+
+    def which(self) -> tuple[int, int] | None:
+        """What tells this log from another of the same name; None as long as there is none."""
         ...
 
     def prepare(self) -> list[Entry]:
@@ -102,6 +110,9 @@ class MemoryLog:
     def size(self) -> int:
         return len(self._lines)
 
+    def which(self) -> tuple[int, int]:
+        return 0, 0
+
     def prepare(self) -> list[Entry]:
         return []
 
@@ -132,19 +143,29 @@ class SessionLog:
         self._held: Held | None = None
         self._file = AppendFile(path)
         self._seq = 0  # of the newest line; known once the writer has opened
-        self._end = -1  # size of the file after our last append
+        self._left: Left | None = None  # how the file was after our last append
         self._mended: list[Entry] = []
 
     # ------------------------------------------------------------------ reading
 
-    def exists(self) -> bool:
-        return self.path.exists()
-
     def size(self) -> int:
+        """See `Log.size`. Raises `Unreadable` when what lies there is no file."""
+        return self._now()[1]
+
+    def which(self) -> tuple[int, int] | None:
+        """See `Log.which`: device and inode. Raises `Unreadable`."""
+        return self._now()[0]
+
+    def _now(self) -> Left:
         try:
-            return self.path.stat().st_size
-        except FileNotFoundError:
-            return 0
+            found = self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None, 0
+        except OSError as error:
+            name = self.path.name
+            raise Unreadable(f"{name} cannot be read.", "Mend its permissions.") from error
+        must_be_regular(self.path, found)
+        return (found.st_dev, found.st_ino), found.st_size
 
     def read(self, start: int = 0, after: int = 0) -> Iterator[Line]:
         """See `Log.read`; a missing file has no entries. Raises `Unreadable`."""
@@ -164,13 +185,13 @@ class SessionLog:
     def between(self, start: int, end: int, after: int) -> Stretch:
         """The lines from one offset to another (both where lines begin), counting on from `after`.
         Raises `Unreadable`, also when they are no longer there."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(start)
-                lines = BytesIO(file.read(end - start)).readlines()
-                return _stretch(start, lines, after)
-        except OSError as error:
-            raise Unreadable(f"{self.path.name} cannot be read.", "Look again.") from error
+        file = open_regular(self.path)
+        if file is None:
+            raise Unreadable(f"{self.path.name} is no longer there.", "Look again.")
+        with file:
+            file.seek(start)
+            lines = BytesIO(file.read(end - start)).readlines()
+        return _stretch(start, lines, after)
 
     # ------------------------------------------------------------------ writing
 
@@ -181,12 +202,11 @@ class SessionLog:
             self._held = try_lock(self._lock_file)
             if self._held is None:
                 raise WorkspaceBusy("Another program is writing to this session.")
-            self._end = -1
-        if self._end != self.size():
-            torn = self._find_end()
-            if torn is not None:
+            self._left = None
+        if self._left != self._now():
+            if (torn := self._find_end()) is not None:
                 self._set_aside(torn)
-            self._end = self.size()
+            self._left = self._now()
         return list(self._mended)
 
     def append(self, entries: Sequence[Entry]) -> list[Line]:
@@ -200,7 +220,7 @@ class SessionLog:
             made.append(Line(offset, offset + len(line), entry))
             offset += len(line)
         self._seq += len(written)
-        self._end = offset
+        self._left = self.which(), offset
         self._mended.clear()
         return made
 
@@ -241,7 +261,7 @@ class SessionLog:
         return torn
 
     def _set_aside(self, offset: int) -> None:
-        with self.path.open("rb") as file:
+        with _opened(self.path) as file:
             file.seek(offset)
             stub = file.read()
         side = self._side_file()
@@ -320,13 +340,7 @@ def raw_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes, bool]]:
 
 def _blocks(path: Path, start: int) -> Iterator[tuple[int, list[bytes]]]:
     """Some lines at a time, with the offset of the first; a missing file has none."""
-    try:
-        file = path.open("rb")
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise Unreadable(f"{path.name} cannot be read.", "Mend its permissions.") from error
-    with file:
+    with _opened(path) as file:
         file.seek(start)
         if start == 0 and file.read(len(BOM)) != BOM:
             file.seek(0)
@@ -336,13 +350,14 @@ def _blocks(path: Path, start: int) -> Iterator[tuple[int, list[bytes]]]:
             offset += sum(map(len, lines))
 
 
+def _opened(path: Path) -> BinaryIO:
+    """The file, a missing one as an empty one. Raises `Unreadable`."""
+    return open_regular(path) or BytesIO()
+
+
 def raw_lines_backwards(path: Path) -> Iterator[tuple[int, bytes, bool]]:
     """As `raw_lines`, newest first, reading only as much of the file's end as is asked for."""
-    try:
-        file = path.open("rb")
-    except FileNotFoundError:
-        return
-    with file:
+    with _opened(path) as file:
         end = file.seek(0, os.SEEK_END)
         rest: list[bytes] = []  # what is known of the line that began earlier, last piece first
         while end > 0:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from app.engine.errors import StorageError
 from app.engine.session import entries as e
 from app.engine.session.fold import Fold
 from app.engine.session.log import Line, Log, Stretch, stretch_of
@@ -50,6 +51,7 @@ class Recorder:
         self.fold = Fold()
         self.kit = kit
         self.read_to = 0
+        self._which: tuple[int, int] | None = None  # the log that was read
         self._places = Places()
         self._seq = 0
         self._wrote = False
@@ -102,23 +104,40 @@ class Recorder:
 
     def begin(self) -> list[e.Entry]:
         """Become the writer and catch up; give what it returns to `commit`."""
+        self._must_be_there()
         mended = self.log.prepare()
         self.catch_up()
         return mended
 
+    @property
+    def gone(self) -> bool:
+        """Whether a log that was read is no longer there, or was emptied."""
+        return self.read_to > 0 and self.log.size() == 0
+
+    def _must_be_there(self) -> None:
+        """A log that went must not be begun again: its first entries would be missing."""
+        if self.gone:
+            raise StorageError(
+                "The log of this session is gone: it was deleted or moved while it was open.",
+                "Put it back where it was, or go on in a new session.",
+            )
+
     def catch_up(self) -> None:
         """Fold what lies in the log beyond what we read. Never writes."""
-        size = self.log.size()
+        size, which = self.log.size(), self.log.which()
+        if size < self.read_to or which != (self._which or which):
+            # Replaced by another (forget): what we knew is no longer so.
+            self.fold, self._places, self.read_to, self._seq = Fold(), Places(), 0, 0
+        self._which = which
         if size == self.read_to:
             return
-        if size < self.read_to:  # replaced by another (forget): what we knew is no longer so
-            self.fold, self._places, self.read_to, self._seq = Fold(), Places(), 0, 0
         for some in self.log.stretches(self.read_to, self._seq):
             self._take(some)
 
     def commit(self, mended: list[e.Entry], fresh: Sequence[e.Entry]) -> list[e.Entry]:
         """Write and fold; the entries as they were read back. On failure nothing has changed."""
         lines = self.log.append(self._stamped([*mended, *self._waiting, *fresh]))
+        self._which = self._which or self.log.which()
         self._wrote = True
         self._waiting.clear()
         self._take(stretch_of(lines))

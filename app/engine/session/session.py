@@ -396,5 +396,5 @@ class Session:
         self._record.log.close()
 
     def _write_view(self) -> None:
-        if self._view is not None and not self._record.empty:
+        if self._view is not None and not self._record.empty and not self._record.gone:
             self._view.write(self.fold, self._record.stamps)

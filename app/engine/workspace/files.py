@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Generator
 from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -107,8 +108,8 @@ def _foreign(name: str, encoding: str) -> Unreadable:
     return Unreadable(f"{name} is not UTF-8 text; it looks like {encoding}.")
 
 
-def read_bytes(path: Path) -> bytes | None:
-    """The bytes of a regular file; None when there is none.
+def open_regular(path: Path) -> BinaryIO | None:
+    """A regular file, open for reading; None when there is none.
 
     Raises `Unreadable` for anything that is not a regular file (a FIFO never hangs) and for a file
     that may not be read.
@@ -122,10 +123,26 @@ def read_bytes(path: Path) -> bytes | None:
         raise Unreadable(
             f"{path.name} cannot be read: {_why(error)}.", "Mend its permissions."
         ) from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    try:
+        must_be_regular(path, os.fstat(fd))
+    except Unreadable:
         os.close(fd)
+        raise
+    return open(fd, "rb")
+
+
+def must_be_regular(path: Path, found: os.stat_result) -> None:
+    """Raise `Unreadable` when what `stat` found of a path is no regular file."""
+    if not stat.S_ISREG(found.st_mode):
         raise Unreadable(f"{path.name} is not a regular file.", "Move it out of the way.")
-    with open(fd, "rb") as file:
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """The bytes of a regular file; None when there is none. Raises as `open_regular`."""
+    file = open_regular(path)
+    if file is None:
+        return None
+    with file:
         try:
             return file.read()
         except OSError as error:
