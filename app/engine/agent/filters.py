@@ -54,7 +54,7 @@ async def _through(one: RequestFilter, view: tuple[Message, ...]) -> tuple[Messa
     except Exception as error:
         if interruption(error) is not None or isinstance(error, UserError):
             raise
-        why = str(error) or type(error).__name__
+        why = _said(error) or type(error).__name__
         raise FilterFailed(f"The request filter {name} failed: {why}") from error
     known = set(map(id, view))
     try:
@@ -62,6 +62,14 @@ async def _through(one: RequestFilter, view: tuple[Message, ...]) -> tuple[Messa
     except msgspec.ValidationError as error:
         words = f"The request filter {name} gave back something else than messages: {error}"
         raise FilterFailed(words) from error
+
+
+def _said(error: Exception) -> str:
+    """An error's own words; none when it cannot say them, for it is a program's like the filter."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def _checked(made: object) -> Message:

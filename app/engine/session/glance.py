@@ -61,9 +61,9 @@ def look(path: Path, known: Glance | None = None, stat: os.stat_result | None = 
     size, mtime = stat.st_size, stat.st_mtime_ns
     if known is not None and not known.failed and (known.size, known.mtime) == (size, mtime):
         return known
-    same = known is not None and known.inode in (0, stat.st_ino)  # else it was replaced
-    going_on = same and known.read <= size and not known.failed
-    tally = _Tally(known if known is not None and going_on else Glance())
+    if known is None or known.failed or known.inode not in (0, stat.st_ino) or known.read > size:
+        known = Glance()  # not looked at yet, or replaced since
+    tally = _Tally(known)
     try:
         for line in SessionLog(path).read(tally.read, tally.seq):
             if isinstance(line.entry, e.BadLine) and line.entry.torn:

@@ -217,6 +217,15 @@ def refusing(_messages: Sequence[Message]) -> Sequence[Message]:
     raise KeyError
 
 
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def wordless(_messages: Sequence[Message]) -> Sequence[Message]:
+    raise Wordless
+
+
 async def one_by_one(messages: Sequence[Message]) -> Any:
     for message in messages:
         yield message
@@ -244,7 +253,7 @@ ODD = [
 
 @pytest.mark.parametrize(
     "broken",
-    [raising, texts, nothing, refusing, one_by_one, late, *(filled(*one) for one in ODD)],
+    [raising, texts, nothing, refusing, wordless, one_by_one, late, *(filled(*one) for one in ODD)],
 )
 def test_what_a_broken_filter_should_have_taken_out_is_not_sent(
     tmp_path: Path, broken: RequestFilter
