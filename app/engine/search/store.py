@@ -34,6 +34,8 @@ POSTINGS = 4_000
 ALL_POSTINGS = 24_000
 """The same of all terms of a question, about."""
 
+LOOKED_UP = 4
+"""Words that are counted before one looks whether to stop."""
 HASH_BYTES = 8_000_000
 """Bytes of new terms FTS5 gathers in memory before it writes them out."""
 MERGE_PAGES = 2_000
@@ -322,12 +324,16 @@ class Store:
         """In how many documents each word or stem stands."""
         counts = dict.fromkeys(words, 0)
         asked = [*counts, *(STEM_MARK + word for word in counts)]
-        found = self._vocabulary(
-            f"SELECT term, doc FROM temp.vocabulary WHERE term IN ({','.join('?' * len(asked))})",
-            tuple(asked),
-        )
-        for term, documents in found:
-            counts[term.removeprefix(STEM_MARK)] += documents
+        for at in range(0, len(asked), LOOKED_UP):
+            if self._stopping():  # SQLite does not ask while it counts one word
+                raise apsw.InterruptError
+            some = tuple(asked[at : at + LOOKED_UP])
+            marks = ",".join("?" * len(some))
+            found = self._vocabulary(
+                f"SELECT term, doc FROM temp.vocabulary WHERE term IN ({marks})", some
+            )
+            for term, documents in found:
+                counts[term.removeprefix(STEM_MARK)] += documents
         return counts
 
     def _vocabulary(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
