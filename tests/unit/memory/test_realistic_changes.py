@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 import pytest
 
 from app.engine.memory.diff import changes, difference
@@ -137,6 +139,53 @@ def test_a_file_of_three_megabytes_with_one_change_is_one_decision() -> None:
     lines[40_000] += ", seen again"
     (change,) = changes(base, "\n".join(lines))
     assert (change.kind, change.base_line) == ("reworded", 40_001)
+
+
+def test_three_megabytes_with_every_line_changed_are_reworded_line_by_line() -> None:
+    """Lines of six hundred characters, one word of each another."""
+    words = ("tern", "gull", "boat", "pier", "mast", "keel", "sail")
+    old = [
+        f"- Fact {n}: "
+        + " ".join(words[(n * 31 + i * i) % 7] + str((n + i) % 97) for i in range(98))
+        for n in range(5_000)
+    ]
+    new = [f"{line[:300]}, seen again{line[300:]}" for line in old]
+    base, other = "\n".join(old) + "\n", "\n".join(new) + "\n"
+    assert len(base) > 2_900_000
+    diff = difference(base, other)
+    assert [(c.kind, c.before, c.after) for c in diff.changes] == [
+        ("reworded", (before,), (after,)) for before, after in zip(old, new, strict=True)
+    ]
+    assert resolved(diff, accept_all(diff.changes)) == other
+    assert resolved(diff, []) == base
+
+
+CODE = "import sys\n\ndef main():\n    print('tern')\n    return 0\n\nmain()\n"
+PROSE = "It was a calm day.\nThe boat lay at the pier.\nNobody spoke.\nThen the wind came.\n"
+VALUES = "colour: blue\nsize = 4\n[pump]\non = true\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "old", "new"),
+    [
+        (CODE, "    print('tern')\n", "    print('gull')\n"),
+        (CODE, "    return 0\n", ""),
+        (PROSE, "Nobody spoke.\n", "Nobody spoke at all.\n"),
+        (PROSE, "Then the wind came.\n", "Then the wind came.\nWe left.\n"),
+        (VALUES, "size = 4\n", "size = 5\n"),
+    ],
+)
+def test_what_is_no_list_is_told_line_by_line(base: str, old: str, new: str) -> None:
+    other = base.replace(old, new)
+    (change,) = changes(base, other)
+    gone, came = [], []
+    for line in difflib.ndiff(base.splitlines(), other.splitlines()):
+        if line[0] in "-+":
+            (gone if line[0] == "-" else came).append(line[2:])
+    assert (list(change.before), list(change.after)) == (gone, came)
+    diff = difference(base, other)
+    assert resolved(diff, []) == base
+    assert resolved(diff, accept_all(diff.changes)) == other
 
 
 def test_a_large_file_of_common_words_is_reworded_line_by_line() -> None:
