@@ -10,13 +10,12 @@ that a busy machine says the same as an idle one. Motus is compared only when it
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.benchmarks import _disk, _motus, _sessions, _tokens
+from tests.benchmarks._telling import told
 
 Row = dict[str, float | str]
 
@@ -34,17 +33,6 @@ def measure(folder: Path, *, with_motus: bool, entries: int, small: bool = False
     return rows | _motus.compared(motus, folder / "motus")
 
 
-def over(rows: Row) -> list[str]:
-    """The measures that are past their limits."""
-    return [
-        key
-        for key, value in rows.items()
-        if key.endswith("_ratio")
-        and isinstance(value, float)
-        and value > float(rows[f"{key}_limit"])
-    ]
-
-
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m tests.benchmarks engine")
     parser.add_argument("--json", action="store_true")
@@ -57,12 +45,4 @@ def main(arguments: Sequence[str]) -> int:
         rows = measure(
             Path(folder), with_motus=options.with_motus, entries=entries, small=options.small
         )
-    if options.json:
-        print(json.dumps(rows, indent=2))
-    else:
-        for key, value in rows.items():
-            print(f"{key:<36} {value}")
-    past = over(rows)
-    if past:
-        print(f"Over the limit: {', '.join(past)}.", file=sys.stderr)
-    return 1 if past else 0
+    return told(rows, as_json=options.json)

@@ -15,9 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import difflib
-import json
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +29,8 @@ from app.engine.engine import Engine
 from app.engine.memory.diff import difference
 from app.engine.workspace.history import History
 from app.engine.workspace.layout import Layout, ensure
-from tests.benchmarks.engine import Row, over
+from tests.benchmarks._telling import told
+from tests.benchmarks.engine import Row
 from tests.helpers.workspaces import engine_on
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -177,12 +176,4 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="review-benchmark-") as folder:
         rows = measure(Path(folder), small=options.small)
-    if options.json:
-        print(json.dumps(rows, indent=2))
-    else:
-        for key, value in rows.items():
-            print(f"{key:<36} {value}")
-    past = over(rows)
-    if past:
-        print(f"Over the limit: {', '.join(past)}.", file=sys.stderr)
-    return 1 if past else 0
+    return told(rows, as_json=options.json)

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.benchmarks import _agentsview, _indexing, _queries, _workspace
+from tests.benchmarks._telling import told
 
 Row = dict[str, float | str]
 
@@ -37,17 +36,6 @@ def measure(folder: Path, megabytes: float, *, with_agentsview: bool, rounds: in
     return rows
 
 
-def over(rows: Row) -> list[str]:
-    """The measures that are past their limits."""
-    return [
-        key
-        for key, value in rows.items()
-        if key.endswith("_ratio")
-        and isinstance(value, float)
-        and value > float(rows.get(f"{key}_limit", value))
-    ]
-
-
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m tests.benchmarks search")
     parser.add_argument("--json", action="store_true")
@@ -60,12 +48,4 @@ def main(arguments: Sequence[str]) -> int:
             Path(folder), options.megabytes, with_agentsview=options.with_agentsview,
             rounds=options.rounds,
         )  # fmt: skip
-    if options.json:
-        print(json.dumps(rows, indent=2))
-    else:
-        for key, value in rows.items():
-            print(f"{key:<36} {value}")
-    past = over(rows)
-    if past:
-        print(f"Over the limit: {', '.join(past)}.", file=sys.stderr)
-    return 1 if past else 0
+    return told(rows, as_json=options.json)

@@ -16,17 +16,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
-import json
 import os
 import random
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.benchmarks._telling import told
 
 if TYPE_CHECKING:
     from app.gui.panes.memory.pane import MemoryPane
@@ -229,14 +229,6 @@ async def measure(root: Path, runs: int, names: Sequence[str], *, small: bool) -
     return rows
 
 
-def over(rows: Rows) -> list[str]:
-    """The gaps that are past their limit."""
-    return [
-        key for key, value in rows.items()
-        if f"{key}_limit" in rows and float(value) > float(rows[f"{key}_limit"])
-    ]  # fmt: skip
-
-
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m tests.benchmarks window")
     parser.add_argument("--json", action="store_true")
@@ -259,12 +251,4 @@ def main(arguments: Sequence[str]) -> int:
 
     run(measured())
     del kept
-    if options.json:
-        print(json.dumps(rows, indent=2))
-    else:
-        for key, value in rows.items():
-            print(f"{key:<40} {value}")
-    past = over(rows)
-    if past:
-        print(f"Over the limit: {', '.join(past)}.", file=sys.stderr)
-    return 1 if past else 0
+    return told(rows, as_json=options.json)
