@@ -6,7 +6,7 @@ from html import escape
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPalette, QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.gui.look import icons
 from app.gui.look.text import elided, neutral
@@ -216,6 +216,20 @@ class KeyCaps(QWidget):
         painter = smooth(self)
         draw_caps(painter, self.width() - 0.5, self.height() / 2, self._caps)
         painter.end()
+
+
+class KeyLegend(QWidget):
+    """Keys in a row, each with what it does beside it."""
+
+    def __init__(self, *keys: tuple[str, str]) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        for key, means in keys:
+            row.addWidget(KeyCaps(key))
+            row.addWidget(T(means, "small", "text_soft"))
+            row.addSpacing(6)
 
 
 class Clickable(QWidget):

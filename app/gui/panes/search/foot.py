@@ -10,7 +10,7 @@ from app.engine.records import IndexState
 from app.gui.look.text import number, tr
 from app.gui.look.type import font
 from app.gui.panes.search.asking import index_words
-from app.gui.widgets.labels import IconLabel, KeyCaps, Link, T
+from app.gui.widgets.labels import IconLabel, KeyLegend, Link, T
 from app.gui.widgets.rings import RunningRing
 
 MARGINS = 110  # px of margins, gaps and the sign
@@ -47,21 +47,10 @@ class Foot(QWidget):
         self._row.addWidget(self.state, 1)
         self._row.addWidget(self.again)
         self._row.addStretch(0)
-        self._keys = self._make_keys()
+        self._keys = KeyLegend(("Enter", tr("open")), ("Backspace", tr("back to these results")))
+        self._row.addWidget(self._keys)
         self.again.hide()
         self._settle()
-
-    def _make_keys(self) -> QWidget:
-        keys = QWidget()
-        row = QHBoxLayout(keys)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        for key, text in (("Enter", tr("open")), ("Backspace", tr("back to these results"))):
-            row.addWidget(KeyCaps(key))
-            row.addWidget(T(text, "small", "text_soft"))
-            row.addSpacing(6)
-        self._row.addWidget(keys)
-        return keys
 
     # ------------------------------------------------------------------ what is said
 

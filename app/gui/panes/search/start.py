@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app.gui.look.text import plural, preview, tr
 from app.gui.look.theme import token
 from app.gui.panes.search.asking import Out
-from app.gui.widgets.labels import Clickable, IconLabel, KeyCaps, Link, T
+from app.gui.widgets.labels import Clickable, IconLabel, KeyCaps, KeyLegend, Link, T
 from app.gui.widgets.paint import focus_ring, rounded, smooth
 from app.gui.widgets.rows import Row, RowList
 
@@ -113,14 +113,7 @@ class StartPart(QWidget):
         foot.setContentsMargins(22, 4, 24, 0)
         foot.addWidget(self.forget)
         foot.addStretch(1)
-        self._keys = QWidget()
-        keys = QHBoxLayout(self._keys)
-        keys.setContentsMargins(0, 0, 0, 0)
-        keys.setSpacing(6)
-        for key, means in (("Enter", tr("search again")), ("Del", tr("erase one"))):
-            keys.addWidget(KeyCaps(key))
-            keys.addWidget(T(means, "small", "text_soft"))
-            keys.addSpacing(6)
+        self._keys = KeyLegend(("Enter", tr("search again")), ("Del", tr("erase one")))
         foot.addWidget(self._keys)
         box.addLayout(foot)
 
