@@ -21,6 +21,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from app.engine.errors import StorageError, Unreadable, WorkspaceBusy
+from app.engine.workspace.system_locks import lock_fd, unlock_fd
 
 BOM = b"\xef\xbb\xbf"
 NO_FILE_SHA256 = ""  # stands for a file that is not there
@@ -277,14 +278,14 @@ def _locked_for_append(path: Path) -> Generator[tuple[int, bool], None, None]:
     while True:
         fd, new = _open_for_append(path)
         try:
-            _lock_fd(fd, wait=True)
+            lock_fd(fd, wait=True)
             # Moved or replaced while we waited (archive, forget): that file is not ours any more.
             if not _same_file(fd, path):
                 continue
             yield fd, new
             return
         finally:
-            _unlock_fd(fd)
+            unlock_fd(fd)
             os.close(fd)
 
 
@@ -347,7 +348,7 @@ class Held:
         """Let go; a second call does nothing."""
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
-            _unlock_fd(fd)
+            unlock_fd(fd)
             os.close(fd)
 
 
@@ -358,7 +359,7 @@ def try_lock(path: Path) -> Held | None:
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise StorageError(f"The lock {path.name} cannot be made: {_why(error)}.") from error
-    if _lock_fd(fd, wait=False):
+    if lock_fd(fd, wait=False):
         return Held(fd)
     os.close(fd)
     return None
@@ -378,39 +379,3 @@ def lock(path: Path, *, timeout: float = 10.0) -> Generator[None, None, None]:
         yield
     finally:
         held.release()
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    _FAR = 0x7FFF_0000  # locks there are mandatory: keep them off the bytes people read
-
-    def _lock_fd(fd: int, *, wait: bool) -> bool:
-        while True:
-            try:
-                os.lseek(fd, _FAR, os.SEEK_SET)
-                msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-            except OSError:
-                if not wait:
-                    return False
-                time.sleep(0.005)
-            else:
-                return True
-
-    def _unlock_fd(fd: int) -> None:
-        with contextlib.suppress(OSError):
-            os.lseek(fd, _FAR, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock_fd(fd: int, *, wait: bool) -> bool:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            return False
-        return True
-
-    def _unlock_fd(fd: int) -> None:
-        fcntl.flock(fd, fcntl.LOCK_UN)
