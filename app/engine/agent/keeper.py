@@ -26,7 +26,7 @@ from app.engine.context.compactor import (
     Outcome,
 )
 from app.engine.context.eviction import Eviction, ToolResultEvictor
-from app.engine.context.overflow import Recovery, corrected_limit, forced, plan_recovery
+from app.engine.context.overflow import Recovery, forced, plan_recovery
 from app.engine.context.pace import Pace
 from app.engine.context.summaries import SummaryAnswer, SummaryRequest
 from app.engine.context.trimming import Cut, prune, truncate_args
@@ -35,6 +35,7 @@ from app.engine.context.window import reserved_tokens
 from app.engine.errors import ContextOverflow, QuestionTooLong
 from app.engine.events import Activity
 from app.engine.llm.endpoint import Endpoint, Request, complete
+from app.engine.llm.gauge import corrected_limit
 from app.engine.records import CompactionReport, Message
 from app.engine.session import entries as e
 from app.engine.session.outgoing import outgoing

@@ -43,13 +43,6 @@ def forced(config: CompactionConfig) -> CompactionConfig:
     return config.replace(trigger_messages=1, trigger_tokens=0)
 
 
-def corrected_limit(limit: int, estimated: int, requested: int) -> int:
-    """The limit in our own count when the server counted `requested` for our `estimated`."""
-    if requested > 0 and estimated > 0:
-        return max(1, int(limit * estimated / requested))
-    return limit
-
-
 def plan_recovery(
     context: Sequence[Message],
     counter: Counter,

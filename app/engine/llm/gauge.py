@@ -149,6 +149,14 @@ class Gauge:
             log.warning("what was learned of a model could not be kept: %s", error)
 
 
+def corrected_limit(limit: int, estimated: int, requested: int) -> int:
+    """The limit in our own count when the server counted `requested` for our `estimated`; the same
+    limit when no tokenizer comes to such a count."""
+    if estimated > 0 and LOW <= requested / estimated <= HIGH:
+        return int(limit * estimated / requested)
+    return limit
+
+
 def _read(file: Path, *, aside: bool) -> dict[str, Any]:
     """The file's content. A damaged one counts as empty; it is not ours to overwrite, so it is put
     aside first."""

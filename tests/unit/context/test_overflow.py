@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.engine.config import CompactionConfig
-from app.engine.context.overflow import adaptive_keep, corrected_limit, forced, plan_recovery
+from app.engine.context.overflow import adaptive_keep, forced, plan_recovery
 from app.engine.context.tokens import Counter
 from app.engine.context.units import Keep, choose_cut
 from app.engine.records import Message
@@ -83,8 +83,3 @@ def test_the_tail_is_halved_until_something_is_cut() -> None:
     tokens = adaptive_keep(context, Keep(tokens=10_000), COUNTER.message)
     assert tokens is not None
     assert choose_cut(context, tokens, COUNTER.message) > 0
-
-
-def test_the_limit_in_our_own_count() -> None:
-    assert corrected_limit(4_000, estimated=5_000, requested=10_000) == 2_000
-    assert corrected_limit(4_000, estimated=5_000, requested=0) == 4_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.llm.gauge import Gauge
+from app.engine.llm.gauge import Gauge, corrected_limit
 from app.engine.records import Window
 
 
@@ -134,3 +134,11 @@ def test_a_cut_is_only_suspected_below_what_this_model_has_made_of_any_language(
     assert one.least("unknown") == 1.0
     again = gauge(tmp_path)
     assert again.least("m") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("requested", "limit"),
+    [(10_000, 2_000), (20_000, 1_000), (20_001, 4_000), (10**12, 4_000), (1, 4_000), (0, 4_000)],
+)
+def test_the_limit_in_our_own_count(requested: int, limit: int) -> None:
+    assert corrected_limit(4_000, estimated=5_000, requested=requested) == limit

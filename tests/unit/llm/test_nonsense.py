@@ -11,7 +11,7 @@ import pytest
 
 from app.engine.llm.failures import Kind, classify, from_body
 from app.engine.records import TurnResult
-from tests.helpers.fake_server import Reply, call, chunk, error, say, use
+from tests.helpers.fake_server import Reply, call, chunk, error, overflow, say, use
 from tests.helpers.workspaces import engine_on, without_memory
 
 
@@ -115,3 +115,11 @@ def test_such_an_error_is_answered_with_a_retry_and_nothing_of_it_stays(tmp_path
     known = tmp_path / ".palimpsest" / "windows.json"
     assert not known.exists() or not json.loads(known.read_text("utf-8")).get("windows")
     assert turns(tmp_path, count=1)[0].reply == "fine"
+
+
+@pytest.mark.parametrize("requested", [10**11, 1])
+def test_an_absurd_count_in_an_overflow_is_not_believed(tmp_path: Path, requested: int) -> None:
+    summary = say("SESSION INTENT: talk\nSUMMARY: we talked\nARTIFACTS: None\nNEXT STEPS: None")
+    scripts = [*(say(f"answer {n}") for n in range(12)), overflow(requested, 4_096), summary]
+    done = turns(tmp_path, *scripts, count=13)[-1]
+    assert (done.state, done.reply) == ("finished", "fine"), done.error
