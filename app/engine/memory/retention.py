@@ -25,7 +25,7 @@ from app.engine.config import MemoryConfig
 from app.engine.errors import Unreadable
 from app.engine.memory.journal import RunLog
 from app.engine.session.entries import BadLine, Eviction
-from app.engine.session.log import decode_line, raw_lines, raw_lines_backwards
+from app.engine.session.lines import decode_line, raw_lines, raw_lines_backwards
 from app.engine.workspace.archive import archive, bring_back, expired
 from app.engine.workspace.files import read_bytes, try_lock
 from app.engine.workspace.layout import Layout, local_day, valid_session_id

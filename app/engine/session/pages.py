@@ -13,13 +13,8 @@ from collections.abc import Iterator
 
 from app.engine.records import TranscriptItem
 from app.engine.session import entries as e
-from app.engine.session.log import (
-    Log,
-    SessionLog,
-    decode_line,
-    numbered,
-    raw_lines_backwards,
-)
+from app.engine.session.lines import decode_line, numbered, raw_lines_backwards
+from app.engine.session.log import Log, SessionLog
 from app.engine.session.messages import owner
 from app.engine.session.positions import Found, Positions, id_of
 from app.engine.session.transcript import items

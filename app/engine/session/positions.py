@@ -13,7 +13,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from app.engine.session import entries as e
-from app.engine.session.log import SessionLog, Stretch
+from app.engine.session.lines import Stretch
+from app.engine.session.log import SessionLog
 from app.engine.session.messages import owner
 
 Found = e.Entry | e.BadLine

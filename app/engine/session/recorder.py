@@ -17,7 +17,8 @@ from msgspec import Struct
 from app.engine.errors import StorageError
 from app.engine.session import entries as e
 from app.engine.session.fold import Fold
-from app.engine.session.log import Line, Log, Stretch, stretch_of
+from app.engine.session.lines import Line, Stretch, stretch_of
+from app.engine.session.log import Log
 from app.engine.session.messages import owner
 from app.engine.session.places import Place, Places
 

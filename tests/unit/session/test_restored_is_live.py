@@ -19,7 +19,8 @@ from app.engine.context.units import units
 from app.engine.records import Message
 from app.engine.session import entries as e
 from app.engine.session.fold import replay
-from app.engine.session.log import Line, SessionLog
+from app.engine.session.lines import Line
+from app.engine.session.log import SessionLog
 from app.engine.session.session import Session
 from app.engine.session.state import State
 from tests.helpers.session_parts import bot, kit, load, log_path, said, summary, user

@@ -20,13 +20,8 @@ from app.engine.memory.diff import changes
 from app.engine.search.index import MemoryIndex
 from app.engine.session import entries as e
 from app.engine.session.codec import decode, encode
-from app.engine.session.log import (
-    MemoryLog,
-    SessionLog,
-    numbered,
-    raw_lines,
-    raw_lines_backwards,
-)
+from app.engine.session.lines import numbered, raw_lines, raw_lines_backwards
+from app.engine.session.log import MemoryLog, SessionLog
 from app.engine.session.session import Session
 from app.engine.session.transcript import items
 from app.engine.workspace.layout import Layout

@@ -18,7 +18,7 @@ from app.engine.records import TEXT_LIMIT, Message, Query
 from app.engine.search.index import MemoryIndex
 from app.engine.session import entries as e
 from app.engine.session import glance
-from app.engine.session.log import Line
+from app.engine.session.lines import Line
 from app.engine.session.pages import Pages
 from app.engine.session.session import Session
 from app.engine.session.store import SessionStore

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from app.engine.records import Message, TranscriptItem
 from app.engine.session import entries as e
 from app.engine.session.fold import Fold
-from app.engine.session.log import MemoryLog, SessionLog, Stretch
+from app.engine.session.lines import Stretch
+from app.engine.session.log import MemoryLog, SessionLog
 from app.engine.session.pages import Pages
 from app.engine.session.session import Session
 from app.engine.session.text import cut_text

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.engine.errors import StorageError, Unreadable, UserError
-from app.engine.session.log import SessionLog, raw_lines, raw_lines_backwards
+from app.engine.session.lines import raw_lines, raw_lines_backwards
+from app.engine.session.log import SessionLog
 from app.engine.session.recorder import Kit
 from app.engine.session.store import SessionStore
 from app.engine.workspace.layout import Layout
