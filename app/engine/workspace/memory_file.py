@@ -171,16 +171,22 @@ class MemoryWriter:
         return version, max(1, sum(1 for line in bullets if line.startswith("-")))
 
     def undo(self, *, when: datetime) -> Version:
-        """Take the newest version back by a new one. Raises `VersionNotFound` without two."""
+        """Take the newest version back by a new one.
+
+        Before a first version that the program wrote there was nothing; a file that a person began
+        with has no version before it: `VersionNotFound`.
+        """
         with lock(self._layout.lock_file("memory")):
             now = self.readable()
             self._notice(now, when)
             latest = self.history.latest()
-            text = self.history.text(latest.number - 1 if latest else 0)
-            note = f"takes back version {latest.number if latest else 0}"
+            number = latest.number if latest else 0
+            note = f"takes back version {number}"
+            if latest is not None and number == 1 and latest.cause not in ("start", "external"):
+                return self._written("", cause="undo", when=when, note=note, provenance={})
             return self._written(
-                text, cause="undo", when=when, note=note,
-                provenance=self.history.provenance(latest.number - 1) if latest else None,
+                self.history.text(number - 1), cause="undo", when=when, note=note,
+                provenance=self.history.provenance(number - 1),
             )  # fmt: skip
 
     def restore(self, number: int, *, when: datetime) -> Version:

@@ -171,10 +171,29 @@ def test_models_and_tools_cannot_write_a_secret_but_a_person_can(
     assert at.memory_md.read_text() == f"- {key}\n"
 
 
-def test_undo_and_restore_are_new_versions(at: Layout, writer: MemoryWriter) -> None:
-    writer.write("# A\n", base_sha256="", cause="hand", when=WHEN, provenance={"a": 1})
+@pytest.mark.parametrize("cause", ["saved", "consolidation", "hand"])
+def test_the_first_write_is_taken_back_to_nothing(
+    at: Layout, writer: MemoryWriter, cause: str
+) -> None:
+    writer.write("# A\n", base_sha256="", cause=cause, when=WHEN, provenance={"a": 1})
+    undone = writer.undo(when=WHEN)
+    assert (undone.number, undone.cause, at.memory_md.read_text()) == (2, "undo", "")
+    assert not writer.history.provenance()
+    writer.undo(when=WHEN)
+    assert at.memory_md.read_text() == "# A\n", "and the undo is taken back, too"
+
+
+def test_what_a_person_began_with_has_nothing_before_it(at: Layout, writer: MemoryWriter) -> None:
     with pytest.raises(VersionNotFound):
         writer.undo(when=WHEN)
+    at.memory_md.write_text("# Mine\n")
+    with pytest.raises(VersionNotFound):
+        writer.undo(when=WHEN)
+    assert at.memory_md.read_text() == "# Mine\n"
+
+
+def test_undo_and_restore_are_new_versions(at: Layout, writer: MemoryWriter) -> None:
+    writer.write("# A\n", base_sha256="", cause="hand", when=WHEN, provenance={"a": 1})
     writer.write("# B\n", base_sha256=None, cause="consolidation", when=WHEN, provenance={"b": 1})
     undone = writer.undo(when=WHEN)
     assert (undone.number, undone.cause, at.memory_md.read_text()) == (3, "undo", "# A\n")
