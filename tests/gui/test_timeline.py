@@ -21,7 +21,17 @@ from app.gui.panes.timeline.sessions import session_rows
 from app.gui.panes.timeline.words import words
 from app.gui.widgets.action import overlapping
 from app.gui.widgets.pane import Desk, Target
-from tests.helpers.timelines import NOW, Engine, at, conversation, said, session, settled, started
+from tests.helpers.timelines import (
+    NOW,
+    Engine,
+    at,
+    conversation,
+    said,
+    session,
+    settled,
+    shown_pane,
+    started,
+)
 
 
 @pytest.fixture
@@ -33,15 +43,7 @@ def engine(desk: Desk) -> Engine:
 
 @pytest.fixture
 def pane(desk: Desk, engine: Engine, qtbot, qloop) -> Iterator[TimelinePane]:
-    window = QWidget()
-    qtbot.addWidget(window)
-    window.resize(1_076, 760)
-    made = TimelinePane(desk)
-    made.setParent(window)
-    made.resize(1_076, 760)
-    window.show()
-    yield made
-    qloop.run_until_complete(made.tasks.end())
+    yield from shown_pane(desk, qtbot, qloop)
 
 
 def run(pane: TimelinePane, name: str, qloop, until) -> None:

@@ -7,12 +7,11 @@ from datetime import timedelta
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
 
 from app.gui.panes.timeline.pane import TimelinePane
 from app.gui.panes.timeline.reading import MOST
 from app.gui.widgets.pane import Desk, Target
-from tests.helpers.timelines import NOW, Engine, said, settled, started
+from tests.helpers.timelines import NOW, Engine, said, settled, shown_pane, started
 
 LENGTH = 100_000
 
@@ -27,15 +26,7 @@ def engine(desk: Desk) -> Engine:
 
 @pytest.fixture
 def pane(desk: Desk, engine: Engine, qtbot, qloop) -> Iterator[TimelinePane]:
-    window = QWidget()
-    qtbot.addWidget(window)
-    window.resize(1_076, 760)
-    made = TimelinePane(desk)
-    made.setParent(window)
-    made.resize(1_076, 760)
-    window.show()
-    yield made
-    qloop.run_until_complete(made.tasks.end())
+    yield from shown_pane(desk, qtbot, qloop)
 
 
 def opened(pane: TimelinePane, qloop, until, entry_id: str) -> None:

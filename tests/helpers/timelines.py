@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from app.engine.records import SessionInfo, TranscriptItem
 from app.gui.panes.timeline.blocks import place_of_entry
 from app.gui.panes.timeline.pane import TimelinePane
+from app.gui.widgets.pane import Desk
 
 NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
 
@@ -95,6 +100,19 @@ class Engine:
 
     async def undo(self) -> None:
         self.done.append(("undo",))
+
+
+def shown_pane(desk: Desk, qtbot: QtBot, qloop: AbstractEventLoop) -> Iterator[TimelinePane]:
+    """A timeline in a shown window, for a fixture; its tasks are ended at the end."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(1_076, 760)
+    made = TimelinePane(desk)
+    made.setParent(window)
+    made.resize(1_076, 760)
+    window.show()
+    yield made
+    qloop.run_until_complete(made.tasks.end())
 
 
 def started(pane: TimelinePane, qloop, until) -> None:
