@@ -163,6 +163,7 @@ class TurnResult(Struct, frozen=True):
 
     `failure` says what failed: the model or its server; the question, which is too long by itself
     and is no part of the session; or the workspace (its disk, its settings, another program).
+    `kept` is False when the session does not hold the question: it is to be given back.
     """
 
     session_id: str
@@ -173,6 +174,7 @@ class TurnResult(Struct, frozen=True):
     error: str = ""
     remedy: str = ""
     failure: Literal["", "model", "question", "workspace"] = ""
+    kept: bool = True
 
 
 # ---------------------------------------------------------------------------- daily logs

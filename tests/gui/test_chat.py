@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication
 from app.engine.agent.tools import tool
 from app.engine.errors import StorageError, UserError
 from app.engine.records import SessionInfo, TranscriptItem
+from app.engine.workspace.files import AppendFile
 from app.gui.bridge import EngineSignals
 from app.gui.panes.chat.cards import ApprovalRow, FailedRow, ToolRow
 from app.gui.panes.chat.pane import ChatPane
@@ -307,6 +308,25 @@ def test_a_text_that_was_not_stored_comes_back_into_the_field(
             r.pane.foot.composer.set_text("typed since")
             await wait_until(lambda: r.pane.notices.causes() == ["The disk is full."])
             assert r.pane.foot.composer.text() == "Keep this\n\ntyped since"
+
+    runs(main())
+
+
+def test_the_same_words_again_come_back_when_the_session_could_not_take_them(
+    qtbot, runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with room(qtbot, tmp_path, say("First part.")) as r:
+            result = await r.desk.engine.do.send(r.pane.session_id, "Go on")
+            assert result.state == "finished"
+
+            def full(*_: object, **__: object) -> int:
+                raise StorageError("The disk is full.")
+
+            monkeypatch.setattr(AppendFile, "append", full)
+            r.say("Go on")
+            assert r.pane.foot.composer.text() == ""
+            await wait_until(lambda: r.pane.foot.composer.text() == "Go on")
 
     runs(main())
 

@@ -58,9 +58,11 @@ class Agent:
         self._say("started", text)
         self.keeper.pace.new_turn()
         self._cut = False
+        kept = False
         try:
             question = Message(id=self._parts.new_id("u"), role="user", content=text)
             await self.keeper.add(question)
+            kept = True
             reply, calls, usage = await self._loop(text)
         except (asyncio.CancelledError, Interrupted) as stop:
             await self._interrupt()
@@ -75,24 +77,29 @@ class Agent:
                 raise
             if not isinstance(error, UserError):
                 raise
-            return await self._failed(error)
+            return await self._failed(error, kept)
         await self._live.write(lambda session: session.sync())
         self._say("finished", reply)
         self._after_turn(self._live)
         return TurnResult(self._live.id, "finished", reply, calls, usage)
 
-    async def _failed(self, error: UserError) -> TurnResult:
+    async def _failed(self, error: UserError, kept: bool) -> TurnResult:
         """The end of a turn that failed. A question that is too long by itself leaves the context:
         it goes back to the person, and would be in the way of every later one."""
         failure = "model" if isinstance(error, ModelError) else "workspace"
         if isinstance(error, QuestionTooLong):
-            failure = "question"
+            failure, kept = "question", False
             last = self._live.session.context[-1]
             with contextlib.suppress(UserError):  # a disk that is full, too
                 await self._live.write(lambda session: session.mark([last.id], deleted=True))
         self._say("failed", str(error), remedy=error.remedy)
         return TurnResult(
-            self._live.id, "failed", error=str(error), remedy=error.remedy, failure=failure
+            self._live.id,
+            "failed",
+            error=str(error),
+            remedy=error.remedy,
+            failure=failure,
+            kept=kept,
         )
 
     async def _loop(self, question: str) -> tuple[str, tuple[ToolCall, ...], Usage]:

@@ -219,6 +219,7 @@ async def test_a_turn_in_a_session_whose_log_went_is_refused(tmp_path: Path) -> 
         path.unlink()
         result = await desk.send("Second")
         assert (result.state, result.failure) == ("failed", "workspace")
+        assert not result.kept  # the window puts the text back into the field
         assert "gone" in result.error
         assert result.remedy
         assert not path.exists()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from app.engine.errors import UserError
 from app.engine.events import TurnEvent
-from app.engine.records import TranscriptItem, TurnResult
+from app.engine.records import TurnResult
 from app.gui.look.text import preview, tr
 from app.gui.panes.chat.turns import ENDS
 from app.gui.panes.chat.writing import Drafts
@@ -19,8 +19,6 @@ from app.gui.widgets.pane import Target
 
 if TYPE_CHECKING:
     from app.gui.panes.chat.pane import ChatPane
-
-LOOK_BACK = 40  # items in which a text that was sent must lie
 
 
 class Talk:
@@ -75,13 +73,11 @@ class Talk:
             raise
         finally:
             self._handed.discard(session_id)
-        await self._after(session_id, text, result)
+        self._after(session_id, text, result)
 
-    async def _after(self, session_id: str, text: str, result: TurnResult) -> None:
-        if result.state == "failed":
-            too_long = result.failure == "question"  # the session holds it no more
-            if too_long or not await self._stored(session_id, text):
-                self._give_back(session_id, text)
+    def _after(self, session_id: str, text: str, result: TurnResult) -> None:
+        if result.state == "failed" and not result.kept:
+            self._give_back(session_id, text)
         waiting = self.queue.pop(session_id, "")
         self.show_queue()
         if not waiting:
@@ -90,16 +86,6 @@ class Talk:
             self.pane.tasks.start("send", self.send(session_id, waiting))
         else:
             self._give_back(session_id, waiting)
-
-    async def _stored(self, session_id: str, text: str) -> bool:
-        try:
-            items: list[TranscriptItem] = await self.pane.desk.engine.ask.transcript(
-                session_id, limit=LOOK_BACK
-            )
-        except UserError:
-            return False
-        said = [i.text for i in items if i.kind == "user"]
-        return bool(said) and text.strip().startswith(said[-1].strip()[:2_000])
 
     # ------------------------------------------------------------------ back into the field
 
