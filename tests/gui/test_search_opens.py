@@ -278,6 +278,7 @@ def test_a_session_that_went_while_its_hit_was_on_screen_says_so(qtbot, runs, tm
     runs(main())
 
 
+@pytest.mark.case("B38")
 def test_a_change_nobody_told_of_is_marked_beside_the_answer(qtbot, runs, tmp_path) -> None:
     async def main() -> None:
         folder = tmp_path / "ws"
@@ -285,6 +286,8 @@ def test_a_change_nobody_told_of_is_marked_beside_the_answer(qtbot, runs, tmp_pa
         async with room(qtbot, folder) as here:  # nothing watches this folder
             foot = here.search.parts.foot
             await until(lambda: not here.search.tasks.running("refresh"))
+            (folder / "memory").rename(folder / "elsewhere")
+            (folder / "elsewhere").rename(folder / "memory")
             day(folder, "2026-05-02", "the crate is red")
             hits = await here.find("crate")
             assert [hit.path for hit in hits] == ["memory/2026-05-01.md"]

@@ -28,6 +28,7 @@ async def found(desk: EngineDesk, text: str) -> list[str]:
     return [hit.path for hit in result.hits]
 
 
+@pytest.mark.case("B38")
 @to_the_end
 async def test_a_swapped_folder_is_told_at_once_and_caught_up_with(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
