@@ -66,6 +66,16 @@ class Row:
         return self.spoken or ", ".join(p for p in (self.title, self.detail, self.right) if p)
 
 
+def _first_other(pairs: Iterable[tuple[Row, Row]]) -> int:
+    """How many pairs from the first on are of equal rows."""
+    count = 0
+    for was, now in pairs:
+        if was is not now and was != now:
+            break
+        count += 1
+    return count
+
+
 def _same(old: Iterable[Row], new: Iterable[Row]) -> int:
     """How many rows at the start of both have the same ids."""
     pairs = zip(old, new, strict=False)
@@ -106,12 +116,12 @@ class RowModel(QAbstractListModel):
             self.beginInsertRows(QModelIndex(), head, head + come - 1)
             self._rows = self._rows[:head] + new[head : head + come] + self._rows[head:]
             self.endInsertRows()
-        pairs = enumerate(zip(self._rows, new, strict=True))
-        changed = [i for i, (was, now) in pairs if was is not now and was != now]
-        self._rows = new
+        was, self._rows = self._rows, new
         self.heads = sum(row.head for row in new)
-        if changed:
-            self.dataChanged.emit(self.index(changed[0]), self.index(changed[-1]))
+        first = _first_other(zip(was, new, strict=True))
+        if first < len(new):  # only its two ends are looked for: most rows may differ
+            last = len(new) - 1 - _first_other(zip(reversed(was), reversed(new), strict=True))
+            self.dataChanged.emit(self.index(first), self.index(last))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._rows)
