@@ -48,6 +48,7 @@ class Gauge:
         self._written: dict[str, float] = {}
         self._seen: dict[str, deque[float]] = {}  # the newest reports of this run
         self._windows: dict[str, int] = {}
+        self._unwritten: set[str] = set()  # names of what was learned here since the last write
         self._cut: dict[str, int] = {}
         self._file: tuple[Path, Path] | None = None  # windows.json, and its lock
         self._guard = threading.Lock()
@@ -102,6 +103,7 @@ class Gauge:
             if before is not None and abs(now - before) < MOVED * before:
                 return
             self._written[name] = now
+            self._unwritten.add(name)
         self._write()
 
     def _name(self, model: str) -> str:
@@ -122,6 +124,7 @@ class Gauge:
             if self._windows.get(server) == tokens:
                 return
             self._windows[server] = tokens
+            self._unwritten.add(server)
         self._write()
 
     def suspect_window(self, server: str, tokens: int) -> None:
@@ -137,15 +140,23 @@ class Gauge:
         if self._file is None:
             return
         file, guard = self._file
+        fresh: set[str] = set()
         try:
             with lock(guard):
                 data = _read(file, aside=True)
                 with self._guard:
-                    ratios = {name: round(ratio, 4) for name, ratio in self._ratios.items()}
-                    data["ratios"] = _numbers(data.get("ratios")) | ratios
-                    data["windows"] = _numbers(data.get("windows"), 1, MOST) | self._windows
+                    every = not data  # a file that is gone or was put aside: all that is known
+                    fresh, self._unwritten = self._unwritten, fresh
+                    ratios = {
+                        k: round(v, 4) for k, v in self._ratios.items() if every or k in fresh
+                    }
+                    windows = {k: v for k, v in self._windows.items() if every or k in fresh}
+                data["ratios"] = _numbers(data.get("ratios")) | ratios
+                data["windows"] = _numbers(data.get("windows"), 1, MOST) | windows
                 write_atomic(file, json.dumps({"version": 1} | data, indent=1).encode() + b"\n")
         except (UserError, OSError) as error:
+            with self._guard:
+                self._unwritten |= fresh  # the next write takes it along
             log.warning("what was learned of a model could not be kept: %s", error)
 
 

@@ -142,3 +142,13 @@ def test_a_cut_is_only_suspected_below_what_this_model_has_made_of_any_language(
 )
 def test_the_limit_in_our_own_count(requested: int, limit: int) -> None:
     assert corrected_limit(4_000, estimated=5_000, requested=requested) == limit
+
+
+def test_what_another_program_learned_later_is_not_put_back(tmp_path: Path) -> None:
+    here, there = gauge(tmp_path), gauge(tmp_path)
+    here.learn_window("host m", 100_000)
+    there.learn_window("host m", 50_000)
+    here.learn("other", 1_000, 1_300)
+    again = gauge(tmp_path)
+    assert again.window("host m", Window(8_192, "assumed")).tokens == 50_000
+    assert again.ratio("other") == 1.3
