@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import sleep
 from typing import cast
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -29,6 +30,7 @@ NUMBER, TEXT, BULLET, SIGN = 44, 54, 15, 18
 ORIGIN = 158  # px kept for the origin of a line
 PIN = 24
 KEPT = 600  # paragraphs laid out at a time
+SLICE = 100  # lines between two turns of the window
 
 NOTHING = Shown("")
 
@@ -54,9 +56,10 @@ class LineRow(Row):
     gap: bool = True
 
 
-def line_rows(text: str, known: Sequence[LineRow] = ()) -> list[LineRow]:
+def line_rows(text: str, known: Sequence[LineRow] = (), *, aside: bool = False) -> list[LineRow]:
     """The rows of a text, without anything that a review or the history adds. `known`: the rows of
-    the text before it, of which those that still say the same are taken."""
+    the text before it, of which those that still say the same are taken. `aside`: in a thread
+    beside the window, which gets its turn often."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -64,6 +67,8 @@ def line_rows(text: str, known: Sequence[LineRow] = ()) -> list[LineRow]:
     after_heading = False
     told = {row.data: row.shown for row in known}
     for number, line in enumerate(lines, 1):
+        if aside and number % SLICE == 0:
+            sleep(0.001)  # else each act of the window waits 5 ms for the interpreter
         row = known[number - 1] if number <= len(known) else None
         if row is None or row.data != line or row.gap is after_heading:
             row = _line_row(number, line, told.get(line) or shown(line), gap=not after_heading)

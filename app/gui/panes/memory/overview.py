@@ -57,6 +57,8 @@ class Overview(QWidget):
         super().__init__(parent)
         self._deciding: Deciding | None = None
         self._changes: list[tuple[str, Change]] = []  # its group, and each change
+        self._numbers: list[int] = []  # of the changes
+        self._grave: list[bool] = []  # whether each is asked first
         self._bars: list[tuple[int, int, str]] = []  # first px row, px rows, ink
         self._drawn: object = None  # what the bars were made of
         self._front = 0
@@ -78,6 +80,8 @@ class Overview(QWidget):
                 for group, found in deciding.groups
                 for change in found
             ]
+            self._numbers = [change.n for _, change in self._changes]
+            self._grave = [group in ("conflict", "dropped") for group, _ in self._changes]
         self._front = deciding.focus
         said = tr("Overview: {n} of {all} decided", n=number(deciding.decided()),
                   all=number(deciding.count()))  # fmt: skip
@@ -159,9 +163,8 @@ class Overview(QWidget):
         if key == self._drawn:
             return self._bars
         self._drawn, bars, step = key, [], self._step()
-        grave = [group in ("conflict", "dropped") for group, _ in self._changes]
         said = self._deciding.said() if self._deciding is not None else {}
-        left = [change.n not in said for _, change in self._changes]
+        left, grave = [n not in said for n in self._numbers], self._grave
         ends = [round((y - EDGE + 0.5) / step) for y in range(EDGE, self.height() - EDGE + 1)]
         for y, (first, last) in enumerate(pairwise([0, *ends]), EDGE):
             here = range(first, min(last, len(left)))

@@ -63,7 +63,7 @@ def result_of(
 ) -> Result:
     """The result with its signs. Costs the whole file: made in a thread. `known`: the rows of the
     text before it, of which those are taken that still say the same."""
-    plain = line_rows(preview.text, known)
+    plain = line_rows(preview.text, known, aside=True)
     lines, touched = preview.text.split("\n"), frozenset(preview.touched)
     places, gone = walk(base.split("\n"), lines, touched, _becomes(said))
     kinds = {line: SIGNS.get(s.change.kind, "~") for s in said for line in s.lines}
