@@ -98,7 +98,7 @@ print("DECIDED", json.dumps([
     {"n": d.n, "verdict": d.verdict, "text": d.text}
     for d in place.review.deciding.decisions()
 ]), flush=True)
-promised = place.review.preview.text
+promised = place.review.right.result.text
 press("Ctrl+Return")
 await until(lambda: place.mode == "file")
 await rest()
