@@ -52,6 +52,23 @@ def test_losses_come_first_and_deciding_walks_on(
     qloop.run_until_complete(main())
 
 
+def test_a_list_read_before_a_proposal_was_made_does_not_close_its_review(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot, monkeypatch
+) -> None:
+    async def earlier(**_: object) -> list[object]:
+        return []  # asked a moment before the run put its proposal down
+
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+            await reviewing(pane)
+            monkeypatch.setattr(engine.ask, "proposals", earlier)
+            await pane.refresh()
+            await settle(pane)
+            assert (pane.mode, changes(pane) != []) == ("review", True)
+
+    qloop.run_until_complete(main())
+
+
 def test_accept_rest_never_takes_a_loss_along(
     qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
 ) -> None:

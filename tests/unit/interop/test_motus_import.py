@@ -286,7 +286,7 @@ def test_import_from_the_command_line(tmp_path: Path) -> None:
     assert (told["sessions"][0]["messages"], told["sessions"][0]["compactions"]) == (1, 1)
     again = cli(tmp_path, "import", "motus", str(path), ws)
     assert again.returncode == 1
-    assert "already" in again.stdout
+    assert "already" in again.stderr
     missing = cli(tmp_path, "import", "motus", str(tmp_path / "nowhere"), ws)
     assert missing.returncode == 1
     assert "Traceback" not in missing.stderr

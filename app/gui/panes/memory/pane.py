@@ -67,6 +67,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.origins_on = bool(desk.kept.get("memory.origins", False))
         self.edit_open = False
         self.applying = False
+        self.wanted = ""  # the proposal that was asked for last
         self._preview_wanted = False
         self._offered = 0  # the version that the bar's Undo takes back
         self._origins: dict[int, Origin] = {}

@@ -62,6 +62,7 @@ class Reviews:
 
     async def load_review(self: Any, proposal_id: str) -> None:
         """Show a proposal, with the decisions kept so far."""
+        self.wanted = proposal_id
         proposal: Proposal = await self.desk.engine.ask.proposal(proposal_id)
         if not self.versions:
             await self.refresh()
@@ -82,6 +83,8 @@ class Reviews:
         )
         asked = [c for n in deciding.order if (c := deciding.change(n)) is not None]
         marks = await self.marks_of(asked[:AT_FIRST])
+        if proposal.info.id != self.wanted:
+            return  # another one was opened meanwhile
         opened = is_open(proposal.info)
         self.review.reading_only = not opened
         self.show_mode("review" if opened else "closed")  # first: rows are laid out for a width
@@ -108,21 +111,31 @@ class Reviews:
         return bool(getattr(look, "follow_review", True))
 
     async def _follow_review(self: Any, proposal_id: str) -> None:
-        """The proposal that is shown may have changed under it: by the file, or by another hand."""
-        info = next((one for one in self.infos if one.id == proposal_id), None)
-        if info is None or not is_open(info):
+        """The proposal that is shown may have changed under it: by the file, or by another hand.
+
+        It is asked anew: the list at hand may be older than a proposal that was just opened.
+        """
+        proposal = await self._still_there(proposal_id)
+        shown = self.review.proposal
+        if shown is None or not shown.info.id == proposal_id == self.wanted:
+            return  # another one was opened meanwhile
+        if proposal is None or not is_open(proposal.info):
             self.review.clear()
             self.show_mode("file")
             said = tr("The proposal is no longer waiting; it is among all proposals")
             self.undo_bar.show_act(said, tone="info")
             return
-        proposal: Proposal = await self.desk.engine.ask.proposal(proposal_id)
-        shown = self.review.proposal
-        if shown is None or (proposal.base, proposal.changes) == (shown.base, shown.changes):
+        if (proposal.base, proposal.changes) == (shown.base, shown.changes):
             return
         await self._show_proposal(proposal, self.review.pinned)
         self._say_moved(proposal)
         self._ask_preview()
+
+    async def _still_there(self: Any, proposal_id: str) -> Proposal | None:
+        try:
+            return await self.desk.engine.ask.proposal(proposal_id)
+        except UserError:  # it was put away, or cannot be read any more
+            return None
 
     def _say_note(self: Any, proposal: Proposal) -> None:
         """What the run has to tell of itself, such as that the file was rebuilt."""
