@@ -7,6 +7,7 @@ import json
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPoint, Qt, QUrl
@@ -334,20 +335,20 @@ async def in_memory(room: Room, raw: list[str]) -> None:
 
 
 async def in_search(room: Room) -> None:
-    """Every hit with its snippet, its tooltip and its preview."""
+    """Hits of all places, and every hit in MEMORY.md, with snippet, tooltip and preview."""
     pane = await room.go("search")
-    pane.field.set_query("Heron")
+    for text, shows in (("Heron", "Heron"), ("Heron in:memory", "<img")):
+        pane.field.set_query(text)
+        await until(lambda shows=shows: shows in hit_texts(pane))
+        await room.rest(pane)
+        entries = pane.list.hits.entries()
+        assert len(entries) >= 8
+        for n in range(len(entries)):
+            pane.list.choose(n)
+            await until(lambda: not pane.tasks.running("preview"))
+            if n % 3 == 0:
+                await look(room)
 
-    def snippets() -> str:
-        return "\n".join(getattr(hit, "text", "") for hit in pane.list.hits.entries())
 
-    # The newest hits come first, the ranked answer takes their place: it is the one to look at.
-    await until(lambda: pane.list.current() is not None and "<img" in snippets())
-    await room.rest(pane)
-    entries = pane.list.hits.entries()
-    assert len(entries) > 8
-    for n in range(len(entries)):
-        pane.list.choose(n)
-        await until(lambda: not pane.tasks.running("preview"))
-        if n % 3 == 0:
-            await look(room)
+def hit_texts(pane: Any) -> str:
+    return "\n".join(getattr(hit, "text", "") for hit in pane.list.hits.entries())
