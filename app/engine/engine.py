@@ -209,6 +209,7 @@ class Engine:
             await rooms.queue.close(wait)
         await rooms.close_sessions()
         await rooms.end_tasks()
+        rooms.ticks.shutdown(wait=False)
         await rooms.index.close()
         await rooms.retired.close()
         await rooms.endpoints.close()

@@ -251,7 +251,8 @@ class Questions:
 
     async def version_text(self, number: int) -> str:
         """The whole text of one version."""
-        return await asyncio.to_thread(self._rooms.history.text, number)
+        rooms = self._rooms
+        return await rooms.loop.run_in_executor(rooms.ticks, rooms.history.text, number)
 
     async def compare(self, old: int | None = None, new: int | None = None) -> list[Change]:
         """Typed changes between two versions; by default from the last one to the file now."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from uuid import uuid4
 
@@ -89,6 +90,8 @@ class Rooms:
         self.retired = Retired()
 
         self.history = History(layout)
+        # A thread of its own: its repository stays warm, and no long read stands before a tick.
+        self.ticks = ThreadPoolExecutor(1, thread_name_prefix="history")
         self.writer = MemoryWriter(layout, self.history)
         self.evictions = Evictions(layout, config.eviction.eviction_path)
         self.trash = Trash(layout)
