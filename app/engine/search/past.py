@@ -58,6 +58,14 @@ def file_of(root: Path, path: str) -> Path:
     return dot / "proposals" / f"{path.removeprefix(PROPOSAL)}.json"
 
 
+def being_rewritten(root: Path) -> bool:
+    """Whether the history's owner is putting a new one in its place, where for a moment none is.
+
+    What the index knows of the history stays meanwhile: the next look finds it whole.
+    """
+    return (root / ".palimpsest" / "history-old.git").exists()
+
+
 def paths(root: Path) -> Iterator[tuple[str, Path]]:
     """The paths of this layer that a walk over the workspace finds, with their files."""
     yield HISTORY, file_of(root, HISTORY)
@@ -91,12 +99,9 @@ def versions(root: Path, known: Mapping[str, FileRow]) -> Iterator[tuple[FileRow
 
     Raises `UserError` when the history cannot be read.
     """
-    layout = Layout.at(root)
-    if layout.history.with_name("history-old.git").exists():
-        return  # it is being written anew by its owner: the next look finds it whole
     seen: set[str] = set()
     newer: tuple[Version, str] | None = None
-    for version, text in History(layout).walk():
+    for version, text in History(Layout.at(root)).walk():
         if newer is not None:
             yield _row_of(newer[0]), _changed(text, newer[1])
         newer = (version, text)

@@ -30,7 +30,16 @@ from app.engine.search.documents import (
     open_for_reading,
     session_of,
 )
-from app.engine.search.past import HISTORY, PAST, file_of, is_version, kept, proposal, versions
+from app.engine.search.past import (
+    HISTORY,
+    PAST,
+    being_rewritten,
+    file_of,
+    is_version,
+    kept,
+    proposal,
+    versions,
+)
 from app.engine.search.rows import Cursor, Document, FileRow, Hidden, Marked, Shown
 from app.engine.search.terms import index_text
 
@@ -68,7 +77,8 @@ def prepare(
 ) -> Iterator[Piece]:
     """The pieces that make the index hold `path` (relative, with slashes) as it is on disk.
 
-    None when nothing changed. A file that is gone, or is no regular file, loses its rows.
+    None when nothing changed, or while the history is being rewritten. A file that is gone, or is
+    no regular file, loses its rows.
     """
     row = known.get(path)
     if path.startswith(PAST):
@@ -76,6 +86,8 @@ def prepare(
     else:
         file, layer = root / path, layer_of(path, beside)
     stat = None if layer is None else _stat(file)
+    if path == HISTORY and being_rewritten(root):  # asked after the look: it may begin between
+        return
     if layer is None or stat is None:
         gone = filter(is_version, known) if path == HISTORY else ()
         yield from (Piece(one) for one in (*gone, *([path] if row else [])))

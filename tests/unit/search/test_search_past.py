@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,6 +85,32 @@ def test_a_history_written_anew_is_searched_as_it_is_now(tmp_path: Path) -> None
 
     run(tmp_path, work)
     assert b"the code is" not in (tmp_path / ".palimpsest/index.db").read_bytes()
+
+
+def test_while_a_history_is_being_rewritten_what_is_known_of_it_stays(tmp_path: Path) -> None:
+    history = History(Layout.at(tmp_path))
+    history.commit("- the code is 4711\n- tea\n", cause="start", when=FIRST)
+    History(Layout.at(tmp_path / "anew")).commit("- coffee\n", cause="start", when=FIRST)
+    dot = tmp_path / ".palimpsest"
+    place, old = dot / "history.git", dot / "history-old.git"
+
+    async def work(index: MemoryIndex) -> None:
+        for look in (lambda: index.update("history:"), index.index_all_from_workspace):
+            place.rename(old)  # the first step of two: at this moment there is none
+            await look()
+            assert {h.path for h in await hits(index, "4711")} == {"history:1"}
+            old.rename(place)
+        place.rename(old)
+        (tmp_path / "anew/.palimpsest/history.git").rename(place)
+        long_ago = FIRST.timestamp()
+        os.utime(place / "refs/heads/main", (long_ago, long_ago))  # so that its time is trusted
+        assert not await index.update("history:")
+        shutil.rmtree(old)
+        assert await index.update("history:"), "what was passed over is not taken for known"
+        assert not await hits(index, "4711")
+        assert {h.path for h in await hits(index, "coffee")} == {"history:1"}
+
+    run(tmp_path, work)
 
 
 def test_what_a_proposal_offers_is_found_until_the_proposal_goes(tmp_path: Path) -> None:
