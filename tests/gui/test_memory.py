@@ -9,6 +9,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -297,9 +298,19 @@ def test_find_marks_and_walks_lines(
             await settle(pane)
             assert pane.file.chosen_line() == 20
             assert pane.file.find_text("mara") == 2
-            pane.file.find_bar.field.setText("mara")
-            pane.file.walk(1)
+            bar = pane.file.find_bar
+            bar.field.setText("mara")
+            assert bar.count.text() == "1 of 2"
+            qtbot.keyClick(bar.field, Qt.Key.Key_Return)
             assert pane.file.chosen_line() == 6
+            assert bar.count.text() == "2 of 2"
+            qtbot.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+            assert pane.file.chosen_line() == 5
+            bar.field.setText("nobody")
+            assert bar.count.text() == "No hits"
+            qtbot.keyClick(bar.field, Qt.Key.Key_Escape)
+            assert not bar.isVisible()
+            assert pane.mode == "file"
 
     qloop.run_until_complete(main())
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.engine.records import MemoryView, Version
@@ -20,9 +20,7 @@ from app.gui.panes.memory.lines_view import (
     line_rows,
 )
 from app.gui.panes.memory.why_panel import WhyPanel
-from app.gui.widgets.buttons import IconButton
-from app.gui.widgets.fields import Field
-from app.gui.widgets.labels import T
+from app.gui.widgets.find_bar import FindBar
 from app.gui.widgets.notices import Act, NoticeBar
 from app.gui.widgets.rows import Row
 from app.gui.widgets.surfaces import EmptyState, Splitter
@@ -46,11 +44,10 @@ class FilePage(QWidget):
         self.why.hide()
         self.empty = EmptyState("", "", "")
         self.empty.acted.connect(self.acted)
-        self.find_bar = FindBar()
-        self.find_bar.hide()
-        self.find_bar.typed.connect(self.find_text)
+        self.find_bar = FindBar(tr("Find in MEMORY.md"))
+        self.find_bar.wanted.connect(self.find_text)
         self.find_bar.walked.connect(self.walk)
-        self.find_bar.left.connect(self.close_find)
+        self.find_bar.closed.connect(self.close_find)
         self.bar = NoticeBar(
             "", "", tone="info",
             acts=(Act(tr("Restore"), self.restore_wanted.emit, "R"),),
@@ -251,13 +248,9 @@ class FilePage(QWidget):
         self._count(found)
 
     def _count(self, found: Sequence[int]) -> None:
-        if not self.find_bar.field.text():
-            self.find_bar.count.setText("")
-            return
         now = self.chosen_line()
         at = found.index(now) + 1 if now in found else 0
-        words = tr("{n} of {all}", n=number(at), all=number(len(found)))
-        self.find_bar.count.setText(words if found else tr("not found"))
+        self.find_bar.show_count(at, len(found), whole=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -271,37 +264,3 @@ def as_it_was(version: Version, now: datetime) -> str:
     if when == clock(version.when):
         return tr("As it was at {when}", when=when)
     return tr("As it was on {when}", when=when)
-
-
-class FindBar(QWidget):
-    """A field, how many, previous and next, close."""
-
-    typed = Signal(str)
-    walked = Signal(int)
-    left = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.field = Field(tr("Find in MEMORY.md"), tr("Find in MEMORY.md"), icon="search")
-        self.count = T("", "small", "text_soft", tabular=True)
-        back = IconButton("arrow-up", tr("Previous hit"), key="Shift+N")
-        ahead = IconButton("arrow-down", tr("Next hit"), key="N")
-        close = IconButton("x", tr("Close find"), key="Esc")
-        back.clicked.connect(lambda: self.walked.emit(-1))
-        ahead.clicked.connect(lambda: self.walked.emit(1))
-        close.clicked.connect(self.left)
-        self.field.textChanged.connect(self.typed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(24, 2, 16, 6)
-        row.addWidget(self.field, 1)
-        for widget in (self.count, back, ahead, close):
-            row.addWidget(widget)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.left.emit()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-            self.walked.emit(-1 if back else 1)
-        else:
-            super().keyPressEvent(event)
