@@ -3,9 +3,10 @@
 `--json` prints one flat object: a key that ends in `_ratio` is a measure, the same key with
 `_limit` behind it is what it may be; exit 1 when one is over. What is compared alternates; indexing
 counts processor time, so that a busy machine says the same as an idle one, the rest wall clock, as
-a person waits. `--megabytes` says how large the
-made workspace is; what is said of ripgrep is meant for 500, and as its time grows with the bytes,
-its limits at another size are scaled. ripgrep and agentsview are "not run" where they are not.
+a person waits. `--megabytes` says how large the made workspace is. What is said of ripgrep is meant
+for 500, and as its time grows with the bytes, its limits at another size are scaled: by how much is
+told under `query_limits_scaled_by_500_over_megabytes`, what they are there under keys that end in
+`_limit_at_500_megabytes`. ripgrep and agentsview are "not run" where they are not.
 """
 
 from __future__ import annotations
