@@ -27,6 +27,7 @@ from typing import Any
 from app.engine.records import Query
 from app.engine.search import ranking, rereading, weighing
 from app.engine.search.index import MemoryIndex
+from tests.benchmarks._telling import told
 
 GOAL = 0.80
 CUTS = (5, 10, 30)
@@ -57,12 +58,7 @@ def main(argv: list[str]) -> int:
         print(f"There are no conversations (*.json) in {options.folder}.")
         return 2
     figures = asyncio.run(measure(files, ablation=options.ablation))
-    if options.json:
-        print(json.dumps(figures))
-    else:
-        for name, value in figures.items():
-            print(f"{name:36} {value}")
-    return 0 if figures["recall_at_10_ratio"] <= figures["recall_at_10_ratio_limit"] else 1
+    return told(figures, as_json=options.json)
 
 
 async def measure(files: list[Path], *, ablation: bool = False) -> dict[str, Any]:
