@@ -19,7 +19,13 @@ from app.engine.search.matching import (
     words_match,
 )
 from app.engine.search.natural import natural_expression, natural_terms
-from app.engine.search.query import Term, parse, words_expression
+from app.engine.search.query import (
+    LONGEST_QUERY,
+    MOST_TERMS,
+    Term,
+    parse,
+    words_expression,
+)
 from app.engine.search.stems import stem
 from app.engine.search.terms import Token, fold, tokens
 
@@ -256,6 +262,16 @@ def test_a_huge_paste_is_cut_and_says_so() -> None:
     parsed = parse("word " * 1_000_000, today=TODAY)
     assert parsed.cut
     assert "too long" in describe(parsed)
+
+
+@pytest.mark.parametrize(
+    "one", ["w{n} ", "w{n} OR ", "-w{n} ", '"w{n} x" ', "数{n}据 ", "w{n}+x ", "role:x{n} ", "w{n}"]
+)
+def test_whatever_is_pasted_its_query_is_small(one: str) -> None:
+    parsed = parse("".join(one.format(n=n) for n in range(100_000)), today=TODAY)
+    assert len(parsed.terms) + len(parsed.without) <= MOST_TERMS
+    assert sum(len(term.text) for term in (*parsed.terms, *parsed.without)) <= LONGEST_QUERY
+    assert len(parsed.literal) <= LONGEST_QUERY
 
 
 def test_a_long_text_is_left_when_nobody_waits_any_more() -> None:
