@@ -1,7 +1,8 @@
 """What joins a log and a fold: entries are stamped, written, read back and folded, in this order.
 
 Invariant: nothing is folded but what was decoded from the very bytes that are in the log. When
-another process wrote meanwhile, its entries are folded before ours are made. Blocks; one owner.
+another process wrote meanwhile, its entries are folded before ours are made; a log whose last line
+that was read is no longer in its place is another one, and is read anew. Blocks; one owner.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Recorder:
         self.kit = kit
         self.read_to = 0
         self._which: tuple[int, int] | None = None  # the log that was read
+        self._newest: tuple[int, e.Entry | e.BadLine] | None = None  # its last line, and where
         self._places = Places()
         self._seq = 0
         self._wrote = False
@@ -106,6 +108,9 @@ class Recorder:
     def begin(self) -> list[e.Entry]:
         """Become the writer and catch up; give what it returns to `commit`."""
         self._must_be_there()
+        if self._overwritten():
+            self.log.close()  # the writer, too, has to look at its end anew
+            self._forget()
         mended = self.log.prepare()
         self.catch_up()
         return mended
@@ -123,12 +128,24 @@ class Recorder:
                 "Put it back where it was, or go on in a new session.",
             )
 
+    def _overwritten(self) -> bool:
+        """Whether another log was written into the same file: size and time do not tell that."""
+        if self._newest is None:
+            return False
+        offset, entry = self._newest
+        there = next(iter(self.log.read(offset, entry.seq - 1)), None)
+        return there is None or (there.offset, there.entry) != (offset, entry)
+
+    def _forget(self) -> None:
+        """What we knew of the log is no longer so."""
+        self.fold, self._places, self.read_to, self._seq = Fold(), Places(), 0, 0
+        self._newest = None
+
     def catch_up(self) -> None:
         """Fold what lies in the log beyond what we read. Never writes."""
         size, which = self.log.size(), self.log.which()
         if size < self.read_to or which != (self._which or which):
-            # Replaced by another (forget): what we knew is no longer so.
-            self.fold, self._places, self.read_to, self._seq = Fold(), Places(), 0, 0
+            self._forget()  # replaced by another (forget)
         self._which = which
         if size == self.read_to:
             return
@@ -168,6 +185,7 @@ class Recorder:
                 return
         self.fold.apply_all(entries)
         self.read_to, self._seq = end, entries[-1].seq
+        self._newest = offsets[len(entries) - 1], entries[-1]
         good = [entry for entry in entries if not isinstance(entry, e.BadLine)]
         if len(good) < len(offsets):
             pairs = zip(offsets, entries, strict=False)

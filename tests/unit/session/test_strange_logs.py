@@ -95,6 +95,12 @@ def other_log(folder: Path, count: int, size: int = 0) -> bytes:
     return data[:-1] + b" " * (size - len(data)) + data[-1:]
 
 
+def overwrite(path: Path, data: bytes) -> None:
+    """Write into the file itself, as an editor or a copy onto it does."""
+    with path.open("r+b") as file:
+        file.write(data)
+
+
 @pytest.mark.parametrize("messages", [1, 5])
 @pytest.mark.parametrize("longer", [0, 500])
 def test_a_log_another_program_replaced_is_read_anew(
@@ -117,6 +123,47 @@ def test_a_log_another_program_replaced_is_read_anew(
     assert session.state == restored.state
     assert session.system_prompt == "Another prompt."
     assert [entry["seq"] for entry in of_type(path, "message")] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("messages", [1, 5])
+@pytest.mark.parametrize("longer", [0, 500])
+@pytest.mark.parametrize("writing", [True, False], ids=["live", "restored"])
+def test_a_log_overwritten_in_place_is_read_anew(
+    tmp_path: Path, writing: bool, longer: int, messages: int
+) -> None:
+    session = new(tmp_path, system_prompt="A prompt. " * 40)
+    for n in range(messages):
+        session.add(user(f"text {n}", f"m{n}"))
+    if not writing:
+        session.close()
+        session = load(tmp_path)
+    path = log_path(tmp_path)
+    before = path.stat()
+    overwrite(path, other_log(tmp_path, 2, before.st_size + longer))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # as within one tick of its clock
+
+    session.add(user("next", "m9"))
+    session.close()
+    restored = load(tmp_path)
+    assert said(session) == ["other 0", "other 1", "next"] == said(restored)
+    assert session.state == restored.state
+    assert session.system_prompt == "Another prompt."
+    assert [entry["seq"] for entry in of_type(path, "message")] == [2, 3, 4]
+
+
+def test_a_torn_tail_written_into_the_same_file_is_set_aside(tmp_path: Path) -> None:
+    session = new(tmp_path, system_prompt="A prompt. " * 40)
+    session.add(user("text", "m0"))
+    path = log_path(tmp_path)
+    stub = b'{"type":"message","con'
+    whole = other_log(tmp_path, 1, path.stat().st_size - len(stub))
+    overwrite(path, whole + stub)
+    session.add(user("next", "m9"))
+    session.close()
+    assert path.read_bytes().startswith(whole)
+    assert stub not in path.read_bytes()
+    assert (tmp_path / "s-1.log.torn-1").read_bytes() == stub
+    assert said(session) == ["other 0", "next"] == said(load(tmp_path))
 
 
 def test_a_torn_tail_of_the_replacement_is_set_aside(tmp_path: Path) -> None:
