@@ -28,6 +28,7 @@ from app.engine.memory.sameness import Known
 from app.engine.memory.sentences import facts
 from app.engine.records import Message, ModelCall, Usage
 from app.engine.workspace.daily_log import day_of, section_text, source_text
+from app.engine.workspace.memory_file import SAVED_START
 from app.engine.workspace.sections import WaitingSection
 
 ANSWER_TOKENS = 2_048
@@ -189,9 +190,6 @@ def _day(found: WaitingSection) -> str:
     return day.isoformat() if day else Path(found.path).stem
 
 
-_SAVED = "<!-- palimpsest:saved -->"
-
-
 def _under_heading(text: str, day: str, lines: Sequence[str]) -> str:
     rows = text.split("\n")
     heading = f"## {day}"
@@ -202,7 +200,7 @@ def _under_heading(text: str, day: str, lines: Sequence[str]) -> str:
         while rows[at - 1].strip() == "":
             at -= 1
         return "\n".join([*rows[:at], *lines, *rows[at:]])
-    end = rows.index(_SAVED) if _SAVED in rows else len(rows)
+    end = rows.index(SAVED_START) if SAVED_START in rows else len(rows)
     head = "\n".join(rows[:end]).rstrip("\n")
     block = "\n".join([heading, *lines])
     tail = "\n".join(rows[end:])

@@ -153,20 +153,18 @@ def carried(
     """
     inherited: dict[str, list[Origin]] = defaultdict(list)
     for change in found:
-        old = [o for b in bullets("\n".join(change.before)) for o in before.get(_key(b.text), ())]
+        old = [
+            o for b in bullets("\n".join(change.before)) for o in before.get(bullet_key(b.text), ())
+        ]
         for block in bullets("\n".join(change.after)):
-            inherited[_key(block.text)] += old
+            inherited[bullet_key(block.text)] += old
     made: dict[str, tuple[Origin, ...]] = {}
     for block in bullets(text):
-        key = _key(block.text)
+        key = bullet_key(block.text)
         origins = [*before.get(key, ()), *inherited.get(key, ()), *new.get(key, ())]
         if origins:
             made[key] = tuple(dict.fromkeys(origins))
     return made
-
-
-def _key(text: str) -> str:
-    return bullet_key(text)
 
 
 # ---------------------------------------------------------------------------- as it is stored
