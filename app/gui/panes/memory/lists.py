@@ -22,7 +22,7 @@ class Lists:
     """Mixed into `MemoryPane`."""
 
     def show_list(self: Any, section: str) -> None:
-        """L, Shift+L, N, Q: one of the lists."""
+        """L, Shift+L, Shift+Q, Q: one of the lists."""
         self.tasks.latest("list", self._show_list(section))
 
     async def _show_list(self: Any, section: str) -> None:

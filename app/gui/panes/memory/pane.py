@@ -71,7 +71,6 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self._preview_wanted = False
         self._offered = 0  # the version that the bar's Undo takes back
         self._origins: dict[int, Origin] = {}
-        self._touched: dict[str, tuple[int, str]] = {}  # line of the file -> waiting change
         self.keeper = Keeper(self)
         self._build()
         self._wire()

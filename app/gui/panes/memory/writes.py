@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from app.engine.errors import BaseChanged, UserError
+from app.engine.errors import BaseChanged
 from app.engine.records import Applied, Decision
 from app.gui.look.text import number, plural, sentence, tr
 from app.gui.panes.memory.editor import Editor
@@ -271,6 +271,3 @@ def written_words(done: Applied) -> str:
     said = sentence(parts)
     head = tr("Version {n} written", n=number(done.version))
     return f"{head}: {said}" if said else head
-
-
-__all__ = ["Keeper", "UserError", "Writes", "written_words"]
