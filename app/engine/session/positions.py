@@ -44,7 +44,8 @@ class Positions:
         return len(self._seqs)
 
     def update(self) -> None:
-        """Read what the file holds beyond what is known; a file that was replaced, anew."""
+        """Read what the file holds beyond what is known; one that was replaced or whose last known
+        line is no longer in its place, anew."""
         try:
             found = os.stat(self._log.path)
         except FileNotFoundError:
@@ -53,11 +54,17 @@ class Positions:
         state = (found.st_ino, found.st_size, found.st_mtime_ns)
         if state == self._file:
             return
-        if state[0] != self._file[0] or state[1] < self._end:
+        if state[0] != self._file[0] or state[1] < self._end or not self._as_read():
             self._clear()
         for some in self._log.stretches(self._end, self._seq):
             self._take(some)
         self._file = state
+
+    def _as_read(self) -> bool:
+        if not self._seqs:
+            return True
+        found = next(self.read(len(self) - 1, len(self)), None)
+        return found is not None and hash(id_of(found)) == self._ids[-1]
 
     def _take(self, some: Stretch) -> None:
         entries, end = some.entries, some.end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -371,3 +372,23 @@ def test_a_log_that_was_cut_in_place_is_read_anew(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(whole[-2] + b"\n")
     assert texts(2) == ["text 3", "text 5"]
+
+
+@pytest.mark.parametrize("longer", [0, 500])
+def test_a_log_overwritten_in_place_is_paged_anew(tmp_path: Path, longer: int) -> None:
+    for name, count in (("s-1", 6), ("other", 2)):
+        session = new(tmp_path, name)
+        for n in range(count):
+            session.add(user(f"{name} {n}", f"{name}-m{n}"))
+        session.close()
+    path, pages = log_path(tmp_path), Pages()
+    log = SessionLog(path, fsync="never")
+    assert [i.text for i in pages.page(log, before=1_000, limit=2)] == ["s-1 4", "s-1 5"]
+    other = log_path(tmp_path, "other").read_bytes()
+    with path.open("r+b") as file:
+        size = file.seek(0, os.SEEK_END) + longer
+        file.seek(0)
+        file.write(other[:-1].ljust(size - 1) + b"\n")
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 10_000_000))
+    assert [i.text for i in pages.page(log, before=1_000, limit=9)] == ["other 0", "other 1"]
+    assert pages.page(log, around="s-1-m5", limit=3) == []
