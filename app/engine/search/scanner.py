@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -161,11 +161,6 @@ def newest_first(marks: Marks) -> list[str]:
         return (rank.get(layer_of(path) or "", 9), -marks[path].mtime_ns, path)
 
     return sorted(marks, key=key)
-
-
-def under(marks: Marks, folder: str) -> Iterator[str]:
-    """The paths below `folder` (relative, without a slash at the end)."""
-    return (path for path in marks if path.startswith(f"{folder}/"))
 
 
 class Watcher:
