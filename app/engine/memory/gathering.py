@@ -89,15 +89,15 @@ def same_again(
             "Some lines of the daily logs that it was made from are gone.",
             "Consolidate anew instead.",
         )
-    text, sha256 = stored.base, stored.base_sha256
-    if stored.started is not None:  # the file was changed since: what the first run saw
-        text, sha256 = stored.started, digest(encode(stored.started))
+    text, sha256 = stored.first[0], stored.base_sha256
+    if text != stored.base:  # the file was changed since: what the first run saw
+        sha256 = digest(encode(text))
     return MemoryFile("present" if text.strip() else "empty", text, sha256), found
 
 
 def answer_of(stored: Stored) -> str:
     """What the curator made of the file it was given, whatever was changed since."""
-    return stored.candidate if stored.wanted is None else stored.wanted
+    return stored.first[1]
 
 
 def inputs_of(sections: Sequence[WaitingSection]) -> tuple[Input, ...]:

@@ -98,6 +98,13 @@ class Stored(Struct, frozen=True, omit_defaults=True):
     tally: tuple[int, int, int] = (0, 0, 0)  # accepted, rejected, edited, by earlier applies
     v: int = _FORM
 
+    @property
+    def first(self) -> tuple[str, str]:
+        """The base the run began with and the candidate it made, less what was decided since."""
+        if self.started is None or self.wanted is None:
+            return self.base, self.candidate
+        return self.started, self.wanted
+
 
 def counted(found: Iterable[Change]) -> tuple[int, int, int]:
     """Changes, dropped and added ones, for the queue."""

@@ -82,7 +82,7 @@ class Views:
         """The number of the version the run began with; 0 when no version holds that text."""
         if stored.began:
             return stored.began
-        start = _first(stored)[0]
+        start, _ = stored.first
         newest_first = self._writer.history.walk()
         return next((v.number for v, text in newest_first if text == start), 0)
 
@@ -105,12 +105,12 @@ class Views:
 
 def base_changed(stored: Stored) -> bool:
     """Is the file another than the one the run began with?"""
-    return stored.base != _first(stored)[0]
+    return stored.base != stored.first[0]
 
 
 def difference_of(stored: Stored) -> Difference:
     """The decisions of a stored proposal: what it proposes, on its base, with the conflicts."""
-    return _difference(*_first(stored), stored.apart, stored.base)
+    return _difference(*stored.first, stored.apart, stored.base)
 
 
 @lru_cache(maxsize=3)  # each decision of a review asks for the same one twice
@@ -118,14 +118,8 @@ def _difference(started: str, wanted: str, groups: tuple[Group, ...], base: str)
     return joined(taken_apart(difference(started, wanted), groups), base)
 
 
-def _first(stored: Stored) -> tuple[str, str]:
-    if stored.started is None or stored.wanted is None:
-        return stored.base, stored.candidate
-    return stored.started, stored.wanted
-
-
 def _moved(stored: Stored, now: MemoryFile) -> View:
-    started, wanted = _first(stored)
+    started, wanted = stored.first
     moved = msgspec.structs.replace(
         stored, base=now.text, base_sha256=now.sha256, started=started, wanted=wanted
     )
