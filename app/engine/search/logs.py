@@ -36,10 +36,10 @@ from app.engine.search.rows import (
 from app.engine.search.terms import asks
 from app.engine.workspace.secrets import mask
 
-LONGEST_SECRET = 4_000
-"""Characters behind those, so that a secret which stands across the end is known as one."""
 LONGEST_TEXT = 200_000
 """Characters of one entry that are indexed; of a longer one, the beginning."""
+LONGEST_SECRET = 4_000
+"""Characters behind those, so that a secret which stands across the end is known as one."""
 LONGEST_LINE = 64_000_000
 """Bytes of one line that are read at all."""
 

@@ -40,14 +40,14 @@ from app.engine.search.past import (
     proposal,
     versions,
 )
-from app.engine.search.rows import Cursor, Document, FileRow, Hidden, Marked, Shown
+from app.engine.search.rows import YOUNG_NS, Cursor, Document, FileRow, Hidden, Marked, Shown
 from app.engine.search.terms import index_text
 
-YOUNG_NS = 2_000_000_000
-"""A time this close to the scan may hide a second write with the same time."""
 PIECE = 800_000
 """Characters of text after which a piece is handed over: few enough that taking one from another
 process holds Python's lock for some milliseconds only."""
+MOST_PATHS = 400
+"""Paths after which a batch is handed over, however little of them changed."""
 _PREFIX_CHECKED = 8_000_000
 """Bytes before the end that are compared when a log grew in place."""
 
@@ -302,7 +302,3 @@ def batches(
             batch = Batch([])
     if batch.paths or batch.pieces:
         yield batch
-
-
-MOST_PATHS = 400
-"""Paths after which a batch is handed over, however little of them changed."""

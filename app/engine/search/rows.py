@@ -10,6 +10,8 @@ from msgspec import Struct
 from app.engine.records import Layer
 
 EVICTED, ERROR, QUESTION = 1, 2, 4
+YOUNG_NS = 2_000_000_000
+"""A file's time this close to a look may hide a second write with the same time."""
 
 
 class Document(Struct, frozen=True, gc=False):

@@ -22,8 +22,8 @@ from msgspec import Struct
 
 from app.engine.search import past
 from app.engine.search.documents import layer_of
+from app.engine.search.rows import YOUNG_NS
 
-YOUNG_NS = 2_000_000_000
 RECENT = 40
 """Files written last that are looked at between two walks."""
 _TOPS = ("memory", "agents", "large_tool_results")
