@@ -34,10 +34,7 @@ from app.engine.search.matching import (
 from app.engine.search.natural import Unit, natural_terms, natural_units
 from app.engine.search.query import (
     LONGEST_QUERY,
-    MOST_TERMS,
     Filters,
-    Parsed,
-    parse,
     reads_texts,
     without_expression,
     words_expression,
@@ -46,6 +43,7 @@ from app.engine.search.reasons import why_none, words_instead
 from app.engine.search.rows import Row
 from app.engine.search.store import Store
 from app.engine.search.texts import Texts
+from app.engine.search.ways import asked, pasted, ways
 from app.engine.search.weighing import Question, telling
 
 CANDIDATES = 600
@@ -96,14 +94,14 @@ class Answering:
         self._elsewhere = beside
         self._end = float("inf")
         self._width = width
-        self._parsed = _asked(query, now, zone)
+        self._parsed = asked(query, now, zone)
         self._partial = False
         self._gone = 0
 
     def answer(self) -> SearchResult:
         """Hits in the mode that answered, or none and a reason. Raises `Stopped`."""
         begun = time.perf_counter()
-        if self._live and _pasted(self._parsed):
+        if self._live and pasted(self._parsed):
             self._end = begun + PASTE_SECONDS
         if self._store is not None:
             self._store.stop_when(self._over)
@@ -133,7 +131,7 @@ class Answering:
             return SearchResult((), 0, {}, query.mode, parsed.empty or "No hits were asked for.")
         if query.quick and self._store is None:
             return SearchResult((), 0, {}, query.mode, complete=False)
-        for mode, typing in _steps(query, parsed):
+        for mode, typing in ways(query, parsed):
             result = self._in_mode(mode, typing=typing)
             if result.hits:
                 return result
@@ -362,43 +360,6 @@ class Answering:
             one.layer, one.path, one.line, shown, spans, score, one.when, one.session, one.entry,
             one.role, one.tool,
         )  # fmt: skip
-
-
-def _asked(query: Query, now: datetime, zone: tzinfo) -> Parsed:
-    """The parsed query, narrowed to the layers it names."""
-    parsed = parse(query.text, today=now.astimezone(zone).date(), zone=zone)
-    if query.skip_tools and not parsed.empty:
-        tools = parsed.filters.not_tools | query.skip_tools
-        parsed = replace(parsed, filters=replace(parsed.filters, not_tools=tools))
-    if not query.layers or (parsed.empty and not query.text.strip()):
-        return parsed
-    layers = parsed.filters.layers
-    both = frozenset(query.layers) & layers if layers else frozenset(query.layers)
-    return replace(parsed, filters=replace(parsed.filters, layers=both or frozenset({"none"})))
-
-
-def _pasted(parsed: Parsed) -> bool:
-    """Whether a query is a paste rather than words somebody looks for."""
-    return parsed.cut or sum(len(term.main) for term in parsed.terms) >= MOST_TERMS
-
-
-def _steps(query: Query, parsed: Parsed) -> list[tuple[SearchMode, bool]]:
-    """The ways to try, in order, each with whether the last word may still be growing; of a quick
-    query without the one that reads the files.
-
-    A single word is tried by its stem before it is taken for the beginning of another one; of
-    several words the last is taken for a beginning first, so that live results do not widen to
-    "any of them" at every new word.
-    """
-    if not parsed.groups:
-        return [("words", False)]
-    steps: list[tuple[SearchMode, bool]] = [("words", False), ("natural", False)]
-    if parsed.typing:
-        steps.insert(1 if len(parsed.groups) > 1 else 2, ("words", True))
-    steps.append(("literal", False))
-    if query.mode != "auto":
-        steps = [(query.mode, False)]
-    return [step for step in steps if step[0] != "literal" or not query.quick]
 
 
 def _less(counts: dict[str, int], lost: dict[str, int]) -> dict[str, int]:
