@@ -31,8 +31,8 @@ from app.engine.search import rebuild as building
 from app.engine.search.documents import layer_of
 from app.engine.search.helper import WORTH, batches_apart
 from app.engine.search.matching import WIDTH
-from app.engine.search.passes import ahead, unread
-from app.engine.search.past import HISTORY, PAST, is_version
+from app.engine.search.passes import ahead, behind, unread
+from app.engine.search.past import HISTORY, is_version
 from app.engine.search.preparing import Batch, batches, from_string, prepare
 from app.engine.search.reader import Reader
 from app.engine.search.rows import FileRow
@@ -152,14 +152,14 @@ class MemoryIndex:
         """The state, compared with the files on disk: `stale` says how many are behind."""
         if self._state.state in ("building", "unavailable"):
             return self._state
-        behind, files = await self._write(self._behind)
+        late, files = await self._write(self._behind)
         if self._state.state in ("building", "unavailable"):
             return self._state  # it became so meanwhile
         terms = self._state.terms
-        if behind:
-            noun = "file is" if behind == 1 else "files are"
-            note = f"{behind} {noun} newer than the index."
-            self._state = IndexState("stale", max(0, files - behind), files, note, terms)
+        if late:
+            noun = "file is" if late == 1 else "files are"
+            note = f"{late} {noun} newer than the index."
+            self._state = IndexState("stale", max(0, files - late), files, note, terms)
         else:
             self._state = IndexState("ready", files, files, terms=terms)
         return self._state
@@ -181,19 +181,7 @@ class MemoryIndex:
         """How many files are newer than the index, and how many it holds."""
         if self._writer is None:
             return 0, 0
-        marks = self.walk().marks
-        known = {
-            row.path: row
-            for row in self._writer.files()
-            if not is_version(row.path) and (row.text is None or row.path.startswith(PAST))
-        }
-        changed = sum(
-            1
-            for path, mark in marks.items()
-            if path not in known
-            or (known[path].size, known[path].mtime_ns) != (mark.size, mark.mtime_ns)
-        )
-        return changed + len(known.keys() - marks.keys()), self._writer.totals()[0]
+        return behind(self.walk().marks, self._writer.files()), self._writer.totals()[0]
 
     # ------------------------------------------------------------------ writing
 

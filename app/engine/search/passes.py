@@ -1,12 +1,15 @@
-"""A pass over many files: how much it will read, and the next batch made while one is used."""
+"""A pass over many files: whether one is needed, how much it will read, and the next batch made
+while one is used."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import suppress
 
+from app.engine.search.past import PAST, is_version
 from app.engine.search.preparing import Batch, Known
+from app.engine.search.rows import FileRow
 from app.engine.search.scanner import Marks
 
 
@@ -16,6 +19,23 @@ def unread(marks: Marks, known: Known) -> int:
         max(0, mark.size - (known[path].offset if path in known else 0))
         for path, mark in marks.items()
     )
+
+
+def behind(marks: Marks, rows: Iterable[FileRow]) -> int:
+    """How many paths the index does not hold as a walk sees them; texts that no file holds are
+    never behind."""
+    known = {
+        row.path: row
+        for row in rows
+        if not is_version(row.path) and (row.text is None or row.path.startswith(PAST))
+    }
+    changed = sum(
+        1
+        for path, mark in marks.items()
+        if path not in known
+        or (known[path].size, known[path].mtime_ns) != (mark.size, mark.mtime_ns)
+    )
+    return changed + len(known.keys() - marks.keys())
 
 
 async def ahead(made: Generator[Batch]) -> AsyncGenerator[Batch, None]:
