@@ -1,97 +1,15 @@
-"""The blocks of a text are those that markdown-it finds in it, but for what is meant."""
+"""The blocks of a text are those that markdown-it finds; one pass over the lines finds the same."""
 
 from __future__ import annotations
-
-import re
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
-from markdown_it.rules_block.html_block import HTML_SEQUENCES
-from markdown_it.token import Token
 
-from app.engine.workspace.blocks import Lines, blocks
+from app.engine.workspace.block_scan import scan
+from app.engine.workspace.blocks import LARGE, blocks, parsed
 from tests.helpers.reviewing import BASE, CANDIDATE
 from tests.unit.memory.test_realistic_changes import CHINESE, NESTED
-
-MARKDOWN = MarkdownIt("commonmark", {"maxNesting": 10_000}).enable("table")
-MARKDOWN.core.ruler.enableOnly(["normalize", "block"])
-LEAVES = ("paragraph_open", "heading_open", "fence", "html_block")
-
-
-def outside_quotes(tokens: list[Token]) -> Iterator[Token]:
-    depth = 0
-    for token in tokens:
-        depth += (token.type == "blockquote_open") - (token.type == "blockquote_close")
-        if not depth and token.map:
-            yield token
-
-
-def unclosed(token: Token, lines: list[str]) -> bool:
-    """A fence or raw HTML that goes on only because nothing closes it."""
-    first, end = token.map or (0, 0)
-    if token.type == "fence":
-        last = lines[end - 1].strip(" \t") if end - first > 1 else ""
-        whole = not token.content or token.content.endswith("\n")
-        inner = whole and token.content.count("\n") == end - first - 2
-        return not (inner and last.startswith(token.markup) and not last.strip(token.markup[0]))
-    if token.type == "html_block":
-        closer = next(
-            c for o, c, _ in HTML_SEQUENCES if o.search(token.content.lstrip(" \t").split("\n")[0])
-        )
-        return not closer.search("") and not closer.search(token.content)
-    return False
-
-
-def parsed(text: str) -> tuple[list[Token], set[int]]:
-    """Tokens of a text in which every mark that nothing closes is a rule, and those lines."""
-    lines, marks = text.split("\n"), set[int]()
-    while True:
-        tokens = MARKDOWN.parse("\n".join(lines))
-        bad = [t.map[0] for t in outside_quotes(tokens) if t.map and unclosed(t, lines)]
-        if not bad:
-            return tokens, marks
-        marks.add(bad[0])
-        lines[bad[0]] = re.sub(r"(?:`{3,}|~{3,}|<).*", "___", lines[bad[0]])
-
-
-def expected(text: str) -> list[Lines]:
-    """What markdown-it says, in the terms of `blocks`."""
-    tokens, marks = parsed(text)
-    told = list(outside_quotes(tokens))
-    lines = text.split("\n")
-    found: dict[int, Lines] = {}
-    for at, token in enumerate(told):
-        first, end = token.map or (0, 0)
-        if token.type == "list_item_open":
-            leaf = next(
-                (t for t in told[at + 1 :] if not t.type.endswith(("list_open", "item_open"))), None
-            )
-            own = leaf is not None and leaf.type in LEAVES and leaf.map[0] == first
-            found[first] = Lines("bullet", first, leaf.map[1] if own else first + 1)
-        elif first in found and found[first].kind == "bullet" and token.type != "table_open":
-            continue
-        elif token.type == "heading_open":
-            found[first] = Lines("heading", first, end, int(token.tag[1]))
-        elif token.type == "fence":
-            found[first] = Lines("fence", first, end)
-        elif token.type == "html_block" and token.content.lstrip().startswith("<!--"):
-            found[first] = Lines("comment", first, end)
-        elif token.type == "hr":
-            found[first] = Lines("text" if first in marks else "rule", first, end)
-        elif token.type == "table_open":
-            for row in range(first, end):
-                found.setdefault(row, Lines("table", row, row + 1))
-    made: list[Lines] = []
-    at = 0
-    while at < len(lines):
-        plain = Lines("text" if lines[at].strip() else "blank", at, at + 1)
-        made.append(found.get(at, plain))
-        at = made[-1].end
-    return made
-
 
 MARKS = ["", "- ", "* ", "+ ", "1. ", "2) ", "12345. ", "-   ", "-\t", "-     ", "- [ ] ", "- [x] "]
 INDENTS = ["", "", "", " ", "  ", "   ", "    ", "     ", "      ", "\t", "        "]
@@ -105,8 +23,7 @@ BODIES = [
     "<?x", "?>", "<!X",
 ]  # fmt: skip
 LINE = st.one_of(
-    st.just(""),
-    st.just("  "),
+    st.sampled_from(["", "  ", "\u3000", "\r", "- tea\r", "some\rwords"]),
     st.builds("{}{}{}{}".format, *map(st.sampled_from, (INDENTS, MARKS, MARKS[:3], BODIES))),
     st.builds("{}{}".format, st.sampled_from(INDENTS), st.sampled_from(BODIES)),
 )
@@ -114,8 +31,9 @@ LINE = st.one_of(
 
 @settings(max_examples=1500, deadline=None)
 @given(st.lists(LINE, max_size=14).map("\n".join))
-def test_they_are_those_of_markdown_it(text: str) -> None:
-    assert blocks(text.split("\n")) == expected(text)
+def test_one_pass_finds_those_of_markdown_it(text: str) -> None:
+    found = parsed(text.split("\n"))
+    assert found is None or found == scan(text.split("\n"))
 
 
 PROSE = """---
@@ -163,12 +81,23 @@ lazily
 
 
 @pytest.mark.parametrize("text", [BASE, CANDIDATE, CHINESE, NESTED, PROSE])
-def test_they_are_in_files_as_people_write_them(text: str) -> None:
-    assert blocks(text.split("\n")) == expected(text)
+def test_both_agree_on_files_as_people_write_them(text: str) -> None:
+    assert parsed(text.split("\n")) == scan(text.split("\n"))
+
+
+def test_large_texts_and_a_crowd_of_open_marks_are_read_in_one_pass() -> None:
+    large = ["- tea", "", "One", "===", *(["some words"] * (LARGE // 10))]
+    assert blocks(large) == scan(large)
+    crowd = ["```py", "# One", "- tea"] * 20
+    assert parsed(crowd) is None
+    assert blocks(crowd) == scan(crowd)
 
 
 def told(text: str) -> list[tuple[str, int, int, int]]:
-    return [tuple(block) for block in blocks(text.split("\n")) if block.kind != "blank"]
+    """What both readers say, without blanks."""
+    found = parsed(text.split("\n"))
+    assert found == scan(text.split("\n"))
+    return [tuple(block) for block in found if block.kind != "blank"]
 
 
 def test_underlined_headings_have_their_level_and_rules_are_no_facts() -> None:
