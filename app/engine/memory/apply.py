@@ -18,7 +18,6 @@ from app.engine.memory.finishing import Finish, Reindex, texts_of
 from app.engine.memory.proposals import (
     OPEN,
     Input,
-    ProposalClosed,
     ProposalStore,
     RefusedClaims,
     Stored,
@@ -155,7 +154,7 @@ class Review:
     def _open(self, proposal_id: str) -> Stored:
         stored = self.store.load(proposal_id)
         if stored.state not in OPEN:
-            raise ProposalClosed(f"The proposal is {stored.state.replace('_', ' ')} already.")
+            raise stored.closed()
         return stored
 
     # ------------------------------------------------------------------ applying

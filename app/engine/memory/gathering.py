@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from app.engine.errors import UserError
-from app.engine.memory.proposals import Input, ProposalClosed, Stored
+from app.engine.memory.proposals import Input, Stored
 from app.engine.workspace.files import digest, encode
 from app.engine.workspace.memory_file import MemoryFile
 from app.engine.workspace.sections import WaitingSection
@@ -71,7 +71,7 @@ def declined(stored: Stored) -> bool:
 def open_again(stored: Stored) -> None:
     """Raises `ProposalClosed` when the proposal is written: a second one would come too late."""
     if stored.state in _WRITTEN:
-        raise ProposalClosed(f"The proposal is {stored.state.replace('_', ' ')} already.")
+        raise stored.closed()
 
 
 def same_again(

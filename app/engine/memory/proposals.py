@@ -105,6 +105,10 @@ class Stored(Struct, frozen=True, omit_defaults=True):
             return self.base, self.candidate
         return self.started, self.wanted
 
+    def closed(self) -> ProposalClosed:
+        """The refusal to decide or to repeat it, as its state does not allow that any more."""
+        return ProposalClosed(f"The proposal is {self.state.replace('_', ' ')} already.")
+
 
 def counted(found: Iterable[Change]) -> tuple[int, int, int]:
     """Changes, dropped and added ones, for the queue."""
@@ -152,7 +156,7 @@ class ProposalStore:
         """Keep a proposal with other values; a state the table does not lead to is refused."""
         state: ProposalState = fields.get("state", stored.state)
         if state != stored.state and state not in _NEXT.get(stored.state, frozenset()):
-            raise ProposalClosed(f"The proposal is {_words(stored.state)} already.")
+            raise stored.closed()
         changed = msgspec.structs.replace(stored, **fields)
         self._write(changed)
         return changed
@@ -218,10 +222,6 @@ def _decode(data: bytes, name: str) -> Stored:
             f"The proposal {name} is not understood; it is left as it is.",
             "Move its file out of .palimpsest/proposals.",
         ) from error
-
-
-def _words(state: ProposalState) -> str:
-    return state.replace("_", " ")
 
 
 # ---------------------------------------------------------------------------- refused claims
