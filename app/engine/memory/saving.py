@@ -19,9 +19,10 @@ from app.engine.errors import UserError
 from app.engine.memory import checks, provenance
 from app.engine.memory.answers import Judged
 from app.engine.memory.diff import difference
+from app.engine.memory.gathering import inputs_of
 from app.engine.memory.outline import bullet_key, bullets
 from app.engine.memory.policy import approved
-from app.engine.memory.proposals import Input, ProposalStore, Stored, counted
+from app.engine.memory.proposals import SAVED, ProposalStore, Stored, counted
 from app.engine.memory.provenance import Matcher
 from app.engine.memory.topics import Topics
 from app.engine.records import Version
@@ -114,7 +115,7 @@ class MemorySaver:
 
     def _traced(self, found: WaitingSection, saved: list[str]) -> dict[str, Any]:
         """What the lines so far stem from, and the saved ones: from the section just written."""
-        origins = provenance.from_record(self._writer.history.provenance() or {})
+        origins = provenance.from_record(self._writer.history.provenance())
         matcher = Matcher([found])
         for block in bullets("\n".join(saved)):
             origins[bullet_key(block.text)] = matcher.origins(block.text)
@@ -138,11 +139,11 @@ class MemorySaver:
                 state="proposed",
                 when=when,
                 model="memory_save",
-                curator="tool",
+                curator=SAVED,
                 base=file.text,
                 base_sha256=file.sha256,
                 candidate=candidate,
-                inputs=(Input(found.path, found.key.file, found.key.ordinal, found.key.hash),),
+                inputs=inputs_of((found,)),
                 checks=checks.run_checks(looked_at, changes),
                 note="The agent asked to keep this.",
                 origins=provenance.of_changes(changes, Matcher([found])),
