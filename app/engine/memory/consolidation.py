@@ -295,7 +295,6 @@ class MemoryConsolidator:
     def _failed(self, task: Task, made: Made) -> Outcome:
         """Kept with its raw answer; file, watermark and section states stay as they are."""
         reason = made.error or made.judged.detail or "The model gave an empty answer."
-        shape = checks.Candidate(made.judged, task.file.text, task.file.text, ())
         stored = Stored(
             id=task.run,
             state="failed",
@@ -307,7 +306,7 @@ class MemoryConsolidator:
             candidate=task.file.text,
             raw=made.raw,
             inputs=inputs_of(task.sections),
-            checks=checks.answer_checks(shape.judged) if made.raw else (),
+            checks=checks.answer_checks(made.judged) if made.raw else (),
             prompt_hash=made.prompt_hash,
             rebuild=task.rebuild,
             error=reason,

@@ -116,11 +116,8 @@ class MemoryMaintenanceScheduler:
     async def _gated(self, trigger: str) -> JobInfo | None:
         if self._stopped:
             return None
-        settings = self._config()
-        gap = settings.maintenance.opportunistic_gap
-        gap = settings.memory.consolidation_min_gap if gap is None else gap
         try:
-            passed = await asyncio.to_thread(self._gate.claim, "maintenance", gap)
+            passed = await asyncio.to_thread(self._gate.claim, "maintenance", self._gap())
         except UserError as error:
             log.warning("maintenance was not asked for: %s", error)
             return None
@@ -133,13 +130,17 @@ class MemoryMaintenanceScheduler:
             await asyncio.to_thread(self._gate.release, "maintenance")
         return job
 
+    def _gap(self) -> timedelta:
+        """The least time between two rounds that nobody asked for."""
+        settings = self._config()
+        gap = settings.maintenance.opportunistic_gap
+        return settings.memory.consolidation_min_gap if gap is None else gap
+
     # ------------------------------------------------------------------ what
 
     def upcoming(self) -> list[Due]:
         """What comes by itself: the waiting lines' consolidation and the next round. Blocks."""
-        settings = self._config()
-        gap = settings.maintenance.opportunistic_gap
-        gap = settings.memory.consolidation_min_gap if gap is None else gap
+        settings, gap = self._config(), self._gap()
         out: list[Due] = []
         lines = sum(len(one.section.lines) for one in self._states.known("waiting"))
         if lines:
