@@ -41,10 +41,10 @@ def test_one_claim_in_each_window(layout: Layout):
 @pytest.mark.case("GATE-3")
 def test_the_window_passes_in_real_time(layout: Layout):
     gate = Gate(layout)
-    trigger = FlushTrigger.throttled(0.05)
-    passes = [gate.admits(trigger), gate.admits(trigger)]
+    short, long = FlushTrigger.throttled(0.05), FlushTrigger.throttled(HOUR)
+    passes = [gate.admits(short), gate.admits(long)]
     time.sleep(0.06)
-    passes += [gate.admits(trigger), gate.admits(trigger)]
+    passes += [gate.admits(short), gate.admits(long)]
     assert passes == [True, False, True, False]
 
 
