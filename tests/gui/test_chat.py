@@ -84,7 +84,7 @@ async def room(qtbot, folder: Path, *scripts: Script, tools=(), **more) -> Async
         pane.show()
         pane.activate()
         await wait_until(lambda: bool(pane.session_id) and not pane.tasks.running("refresh"))
-        await wait_until(lambda: pane._loaded == pane.session_id)
+        await wait_until(lambda: pane.reading.session_id == pane.session_id)
         try:
             yield Room(pane, desk, faults)
         finally:

@@ -20,8 +20,8 @@ from app.gui.panes.chat.acts import SessionActs
 from app.gui.panes.chat.first_steps import Guide
 from app.gui.panes.chat.inspector import Inspector
 from app.gui.panes.chat.looking import KINDS, ContextWatch
-from app.gui.panes.chat.model import Stretch, merge, pieces
-from app.gui.panes.chat.reaching import PAGE, after, around
+from app.gui.panes.chat.model import Stretch, pieces
+from app.gui.panes.chat.reading import PAGE, Reading
 from app.gui.panes.chat.rows import Hub
 from app.gui.panes.chat.seek import FindBar
 from app.gui.panes.chat.talking import Talk
@@ -44,7 +44,7 @@ class ChatPane(Pane):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.session_id = ""
-        self.items: list[TranscriptItem] = []
+        self.reading = Reading()
         self.replies = Replies()
         self.hub = Hub(self)
         self.hub.today = lambda: desk.now().astimezone().date()
@@ -58,8 +58,6 @@ class ChatPane(Pane):
         self.finder = FindBar(self.view)
         self._info: SessionInfo | None = None
         self.fresh = ""  # a new session that has no message yet
-        self._more_before = self._more_after = False  # beside what is loaded
-        self._loaded = ""  # the session whose items are shown
         self._build()
         self.bar = UndoBar(self.middle)
         self._wire()
@@ -124,6 +122,11 @@ class ChatPane(Pane):
         # Folded, the panel has no parent: it must go with the pane, not by the collector, which
         # may run in any thread.
         self.destroyed.connect(self.panel.deleteLater)
+
+    @property
+    def items(self) -> list[TranscriptItem]:
+        """What is loaded of the session that is shown, in order."""
+        return self.reading.items
 
     # ------------------------------------------------------------------ the pane contract
 
@@ -234,59 +237,50 @@ class ChatPane(Pane):
         page = await self.desk.engine.ask.transcript(session_id, limit=PAGE)
         if session_id != self.session_id:
             return
-        if self._loaded != session_id:
-            self._loaded, self.items, self._info = session_id, [], None
-            self._more_after = False
+        if self.reading.session_id != session_id:
+            self.reading, self._info = Reading(session_id), None
             self.view.clear()
             self.tasks.latest("title", self.read_title())
-        if self._more_after:
+        if self.reading.more_after:
             return
-        older = bool(self.items) and self.items[0].seq < (page[0].seq if page else 0)
-        self.items = merge(self.items, page, PAGE)
-        if not older:
-            self._more_before = len(page) == PAGE
+        self.reading.take(page)
         if page and session_id == self.fresh:
             self.fresh = ""
         self._show()
 
     async def _earlier(self) -> None:
-        if not self.items or not self._more_before:
-            return
-        session_id, first = self.session_id, self.items[0].seq
-        page = await self.desk.engine.ask.transcript(session_id, before=first, limit=PAGE)
-        if session_id != self.session_id:
-            return
-        self.items = [*page, *self.items]
-        self._more_before = len(page) == PAGE
-        self._show()
-        self.view.show_earlier()
+        reading = self.reading
+        if await reading.earlier(self.desk.engine.ask) and self._shows(reading):
+            self._show()
+            self.view.show_earlier()
 
     async def _later(self) -> None:
-        session_id, last = self.session_id, self.items[-1].seq
-        fresh, more = await after(self.desk.engine.ask, session_id, last)
-        if session_id == self.session_id and self.items[-1].seq == last:
-            self.items, self._more_after = [*self.items, *fresh], more
+        reading = self.reading
+        if await reading.later(self.desk.engine.ask) and self._shows(reading):
             self._show()
             self.view.show_later()
 
     async def _newest(self) -> None:
-        self._more_after, self.items = False, []
+        self.reading.leave()
         self.view.clear()
         await self._read()
 
     async def _reveal(self, entry_id: str) -> None:
         """Scroll to an item; when it is not loaded, what stands around it is shown instead."""
-        session_id, known = self.session_id, any(i.id == entry_id for i in self.items)
-        if not known:
-            page, before, behind = await around(self.desk.engine.ask, session_id, entry_id)
-            if session_id != self.session_id:
+        reading = self.reading
+        if not any(item.id == entry_id for item in reading.items):
+            found = await reading.reach(self.desk.engine.ask, entry_id)
+            if not self._shows(reading):
                 return
-            if page:
+            if found:
                 self.view.clear()
-                self.items, self._more_before, self._more_after = page, before, behind
                 self._show()
         if not self.view.reveal(entry_id):
             raise UserError(tr("That message is no longer in the log."), tr("Look around it."))
+
+    def _shows(self, reading: Reading) -> bool:
+        """Whether no other session came in the place of that one."""
+        return reading is self.reading and reading.session_id == self.session_id
 
     async def read_title(self) -> None:
         sessions = await self.desk.engine.ask.sessions()
@@ -299,25 +293,26 @@ class ChatPane(Pane):
     # ------------------------------------------------------------------ showing
 
     def _show(self) -> None:
-        if self._loaded != self.session_id:
+        reading = self.reading
+        if reading.session_id != self.session_id:
             return
         reply = self.replies.of(self.session_id)
         running = self.replies.running(self.session_id)
         tail: list[Stretch] = []
         asks: set[str] = set()
-        if self._more_after:  # its rows stand at the end, which is elsewhere
+        if reading.more_after:  # its rows stand at the end, which is elsewhere
             reply = None
         if reply is not None:
-            self.view.rename(reply.settled(self.items))
+            self.view.rename(reply.settled(reading.items))
             tail, asks = reply.tail, set(reply.asks)
-        rows = pieces(self.items, tail, running=running, asks=asks)
+        rows = pieces(reading.items, tail, running=running, asks=asks)
         if reply is not None:
             rows += reply.foot(rows)
-        self.view.show_pieces(rows, more_before=self._more_before, more_after=self._more_after)
+        self.view.show_pieces(rows, more_before=reading.more_before, more_after=reading.more_after)
         for stretch in tail:  # what streamed while another session was shown
             if stretch.item is None:
                 self.view.set_live(stretch.key, stretch.whole())
-        self.middle.setCurrentIndex(0 if rows or self._more_before else 1)
+        self.middle.setCurrentIndex(0 if rows or reading.more_before else 1)
         self.foot.set_running(running)
         self.panel.set_reply_running(running)
         self._show_head()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from app.engine.records import TranscriptItem
 from app.gui.panes.timeline.blocks import Block, Mode, build, place_of_entry
 from app.gui.panes.timeline.scale import Scale, build_scale
+from app.gui.widgets.session_pages import around, behind
 
 PAGE = 2_000  # items that are asked for at once
 MOST = 8_000  # items that are kept
@@ -54,21 +55,17 @@ class Reading:
 
     async def oldest(self) -> None:
         """Look at the beginning of the session."""
-        fresh, self.ended = await self._behind(0)
-        self.items, self.whole = fresh, True
+        fresh, more = await behind(self._ask, self.session_id, 0, PAGE)
+        self.items, self.whole, self.ended = fresh, True, not more
 
     async def at(self, entry_id: str) -> int:
         """Look where that entry is; its place among the items, -1 when it is nowhere."""
         found = place_of_entry(self.items, entry_id)
         if found < 0 and not (self.whole and self.ended):
-            page = await self._page(around=entry_id)
+            page, before, more = await around(self._ask, self.session_id, entry_id, PAGE)
             found = place_of_entry(page, entry_id)
             if found >= 0:
-                before, last = await asyncio.gather(
-                    self._page(1, before=page[0].seq), self._page(1)
-                )
-                self.items, self.whole = list(page), not before
-                self.ended = last[-1].seq <= page[-1].seq
+                self.items, self.whole, self.ended = page, not before, not more
         return found
 
     # ------------------------------------------------------------------ going on
@@ -92,28 +89,14 @@ class Reading:
         if self.ended or not self.items:
             return False
         last = self.items[-1].seq
-        page, ended = await self._behind(last)
+        page, more = await behind(self._ask, self.session_id, last, PAGE)
         if not self.items or self.items[-1].seq != last:
             return False
-        self.ended = ended
+        self.ended = not more
         items = [*self.items, *page]
         self.whole = self.whole and len(items) <= MOST
         self.items = items[-MOST:]
         return bool(page)
-
-    async def _behind(self, seq: int) -> tuple[list[TranscriptItem], bool]:
-        """A page of what follows a number, and whether the session ends with it.
-
-        A number has one item or none, so that the next `reach` of them hold no more than that.
-        """
-        last = await self._page(1)
-        end, reach = last[-1].seq if last else 0, PAGE
-        while True:
-            page = await self._page(reach, before=seq + reach + 1)
-            fresh = [item for item in page if item.seq > seq]
-            if fresh or seq + reach >= end:
-                return fresh, seq + reach >= end
-            reach *= 4
 
     async def again(self) -> None:
         """Look again at what is loaded; at the end also at what came since.
