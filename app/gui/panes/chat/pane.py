@@ -10,7 +10,7 @@ import inspect
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.engine.errors import SessionNotFound, UserError
 from app.engine.events import Activity, Changed, TurnEvent
@@ -19,13 +19,14 @@ from app.gui.look.text import preview, tr
 from app.gui.panes.chat.acts import SessionActs
 from app.gui.panes.chat.first_steps import Guide
 from app.gui.panes.chat.inspector import Inspector
+from app.gui.panes.chat.layout import in_column, talking
 from app.gui.panes.chat.looking import KINDS, ContextWatch
 from app.gui.panes.chat.model import Stretch, pieces
 from app.gui.panes.chat.reading import PAGE, Reading
 from app.gui.panes.chat.rows import Hub
 from app.gui.panes.chat.seek import FindBar
 from app.gui.panes.chat.talking import Talk
-from app.gui.panes.chat.transcript import WIDEST, TranscriptView
+from app.gui.panes.chat.transcript import TranscriptView
 from app.gui.panes.chat.turns import ENDS, Replies
 from app.gui.panes.chat.writing import Foot
 from app.gui.widgets.action import Action
@@ -77,17 +78,9 @@ class ChatPane(Pane):
         )  # fmt: skip
         self.middle = QStackedWidget()
         self.middle.addWidget(self.view)
-        self.middle.addWidget(_centred(self.empty))
-        self.foot.setMaximumWidth(WIDEST)
-        talking = QWidget()
-        box = QVBoxLayout(talking)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        box.addWidget(_centred(self.finder))
-        box.addWidget(self.middle, 1)
-        box.addWidget(_centred(self.foot, low=16))
+        self.middle.addWidget(in_column(self.empty))
         self.pages = QStackedWidget()
-        self.pages.addWidget(talking)
+        self.pages.addWidget(talking(self.finder, self.middle, self.foot))
         self.pages.addWidget(self.guide.sheet)
         self.body.addWidget(self.pages, 1)
 
@@ -400,13 +393,3 @@ class ChatPane(Pane):
 
     def _start(self, work: object) -> None:
         self.tasks.start("act", work)  # type: ignore[arg-type]
-
-
-def _centred(widget: QWidget, low: int = 0) -> QWidget:
-    """`widget` in the middle, in line with the transcript's column."""
-    out = QWidget()
-    row = QHBoxLayout(out)
-    row.setContentsMargins(16, 0, 16, low)
-    widget.setMaximumWidth(WIDEST)
-    row.addWidget(widget)
-    return out
