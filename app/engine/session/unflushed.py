@@ -7,6 +7,7 @@ from msgspec import Struct
 from app.engine.records import Message
 from app.engine.session import entries as e
 from app.engine.session.fold import replay
+from app.engine.session.messages import owner
 from app.engine.session.recorder import Recorder
 
 
@@ -22,12 +23,16 @@ def unflushed(record: Recorder) -> Unflushed | None:
     """The range to flush next; None when there is nothing to tell.
 
     Left out: marked turns ("do not remember", deleted), recalled text, summaries, session context,
-    system messages. Edited messages appear as edited. Reads the log; never writes.
+    system messages. Edited messages appear as edited. The range ends before a call that still runs:
+    its result would be told of no more. Reads the log; never writes.
     """
+    waiting = {call.message_id for call in record.fold.open_calls}
     spoken: list[e.Entry] = []
     marks: list[e.Entry] = []
     for entry in record.entries(record.fold.flushed):
         if isinstance(entry, e.SPOKEN):
+            if owner(entry.id) in waiting:
+                break
             spoken.append(entry)
         elif isinstance(entry, e.Mark):
             marks.append(entry)

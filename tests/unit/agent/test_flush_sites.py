@@ -11,7 +11,7 @@ import pytest
 from app.engine.agent.tools import tool
 from app.engine.config import CompactionConfig, EngineConfig, FlushTrigger, MemoryConfig
 from tests.helpers.fake_server import Reply, Seen, call, overflow, say, use
-from tests.helpers.workspaces import engine_on
+from tests.helpers.workspaces import engine_on, to_the_end
 
 SUMMARY = "SESSION INTENT: talk\nSUMMARY: we talked\nARTIFACTS: None\nNEXT STEPS: None"
 NINE, EIGHT = "word " * 8_400, "line " * 8_000  # thousands of tokens, with what stands around them
@@ -71,3 +71,21 @@ def test_three_summaries_in_a_row_are_three_flushes_of_everything(tmp_path: Path
                         assert seen.count(part) == 1, "before anything of it was cut, and once"
 
     asyncio.run(asyncio.wait_for(main(), 90))
+
+
+@to_the_end
+async def test_a_flush_while_a_tool_runs_leaves_its_result_to_the_next(tmp_path: Path) -> None:
+    async def work(_arguments: dict[str, Any]) -> str:
+        await desk.engine.do.flush(desk.session)
+        async with asyncio.timeout(30):
+            while not any("<ask 0>" in seen for seen in model.flushes):
+                await asyncio.sleep(0.01)
+        return "<result 0>"
+
+    model = Model(refuses=False)
+    tools = [tool("execute", "Run a command.", work)]
+    async with engine_on(tmp_path, model, tools=tools, window=200_000) as desk:
+        assert (await desk.send("<ask 0>")).reply == "Done."
+        await desk.engine.drain()
+        seen = "".join(model.flushes)
+        assert (seen.count("<ask 0>"), seen.count("<result 0>")) == (1, 1)

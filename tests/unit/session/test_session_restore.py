@@ -370,6 +370,24 @@ def test_a_range_is_flushed_once_and_in_its_original_form(tmp_path: Path) -> Non
     assert [m.content for m in again.messages] == ["b"]
 
 
+def test_a_call_that_runs_is_flushed_with_its_result(tmp_path: Path) -> None:
+    session = new(tmp_path)
+    session.add(user("a", "m0"))
+    session.add(bot("", "a1", "c1", "c2"))
+    asked = session.unflushed()
+    assert asked is not None
+    assert [m.content for m in asked.messages] == ["a"]
+    session.append(e.Flush(from_=asked.first, to=asked.last))
+    session.add(result("c1", "one", "t1"))
+    assert session.unflushed() is None
+    session.add(result("c2", "two", "t2"))
+    answered = session.unflushed()
+    assert answered is not None
+    assert [m.content for m in answered.messages] == ["", "one", "two"]
+    session.append(e.Flush(from_=answered.first, to=answered.last))
+    assert session.unflushed() is None
+
+
 def test_adding_costs_the_same_late_as_early() -> None:
     session = Session.create("s-1")
 
