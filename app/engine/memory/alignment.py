@@ -342,5 +342,5 @@ def likeness_of(one: Block, other: Block) -> float:
     ratio = fuzz.ratio(a, b, score_cutoff=100 * SIMILAR) / 100
     if ratio >= SIMILAR:
         return ratio
-    shared = likeness.share(likeness.words(a), likeness.words(b))
+    shared = likeness.share(likeness.words(one.text), likeness.words(other.text))
     return max(ratio, shared)

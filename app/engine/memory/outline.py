@@ -1,8 +1,8 @@
 """MEMORY.md as blocks: headings, bullets, fences, table rows, lines.
 
 A text is its lines joined by U+000A; the blocks cover every line once and in order, so a text can
-be put together again byte for byte from its blocks. What is a block is said by `workspace.blocks`,
-which agrees with markdown-it. Bullets keep their continuation lines; headings inside a fence, a
+be put together again byte for byte from its blocks. What is a block is said by markdown-it, read by
+`workspace.blocks`. Bullets keep their continuation lines; headings inside a fence, a
 list item or a quote open no section.
 """
 
@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 
 from msgspec import Struct
 
-from app.engine.workspace.blocks import BlockKind, blocks
+from app.engine.workspace.blocks import LARGE, BlockKind, blocks
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)(.*)")
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
@@ -23,18 +24,15 @@ _SPACE = re.compile(r"\s+")
 
 
 class Block(Struct, frozen=True):
-    """Lines `start` up to `end` (0-based, end excluded) of a text. `section` is its heading."""
+    """Lines `start` up to `end` (0-based, end excluded) of a text. `section` is its heading, `body`
+    the text without heading or bullet marks."""
 
     kind: BlockKind
     start: int
     end: int
     text: str
     section: str = ""
-
-    @property
-    def body(self) -> str:
-        """The text without heading or bullet marks."""
-        return body(self.text)
+    body: str = ""
 
 
 def lines_of(text: str) -> list[str]:
@@ -69,7 +67,13 @@ def bullet_key(text: str) -> str:
 
 
 def outline(text: str) -> tuple[Block, ...]:
-    """The blocks of a text, in order."""
+    """The blocks of a text, in order. Those of the texts read last are kept, large ones apart."""
+    return read(text) if len(text) <= LARGE else read.__wrapped__(text)
+
+
+@lru_cache(maxsize=64)
+def read(text: str) -> tuple[Block, ...]:
+    """The blocks of a text that is worth keeping: a review asks for the same few again."""
     lines = lines_of(text)
     found: list[Block] = []
     section = ""
@@ -77,7 +81,7 @@ def outline(text: str) -> tuple[Block, ...]:
         own = "\n".join(lines[start:end])
         if kind == "heading":
             section = title(own)
-        found.append(Block(kind, start, end, own, section))
+        found.append(Block(kind, start, end, own, section, body(own)))
     return tuple(found)
 
 
