@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-import pytest
 from PySide6.QtWidgets import QApplication
 
 from app.engine.events import TurnEvent
@@ -14,7 +13,6 @@ from app.gui.panes.chat.blocks import groups, marks, since
 from app.gui.panes.chat.inspector import Inspector
 from app.gui.panes.chat.model import (
     TOOL_ICONS,
-    call_line,
     compaction_line,
     merge,
     outcome,
@@ -125,20 +123,6 @@ def test_a_newer_page_replaces_the_end_and_keeps_what_is_older() -> None:
     assert [i.id for i in merge(old, page, 3)] == ["i1", "i2", "i3", "i4", "i5", "i6"]
     assert merge(old, page, 3)[3].text == "changed"
     assert merge(old, page, 10) == page
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        ('{"cmd": "make ship", "n": 1}', "make ship"),
-        ('{"a": 1, "b": "two\\nlines"}', "a=1, b=two lines"),
-        ("{}", ""),
-        ("not json", "not json"),
-        ("[1, 2]", "[1, 2]"),
-    ],
-)
-def test_the_argument_that_says_most_stands_in_the_head(arguments: str, line: str) -> None:
-    assert call_line(item("t", 1, "tool", tool="x", arguments=arguments)) == line
 
 
 def test_every_tool_has_a_sign_that_exists() -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QPlainTe
 from app.engine.errors import Unreadable
 from app.engine.events import Changed
 from app.engine.records import EvictedInfo, TextPage, TranscriptItem
-from app.gui.panes.evicted.model import said, shown
+from app.gui.panes.evicted.model import shown
 from app.gui.panes.evicted.pane import EvictedPane
 from app.gui.panes.evicted.table import columns
 from app.gui.widgets.dialogs import Question
@@ -316,13 +316,6 @@ def test_columns_fold_and_never_overlap(width, zoom):
     assert there["state"][1] == 108 * zoom  # no word of it is cut when the text is larger
     ends = sorted((left, left + wide) for left, wide in there.values())
     assert all(one[1] <= other[0] for one, other in pairwise(ends))
-
-
-def test_what_a_tool_was_asked_in_one_line():
-    assert said('{"command": "make\\ntest"}') == "make test"
-    assert said('{"bed": 2, "night": "last"}') == "bed: 2, night: last"
-    assert said("not json") == "not json"
-    assert said("{}") == ""
 
 
 def test_a_hundred_thousand_results_are_sorted_and_shown(pane):

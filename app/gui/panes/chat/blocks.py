@@ -19,7 +19,7 @@ WORDS = {
 }  # fmt: skip
 SOURCES = {
     "setting": "from Settings", "loaded": "as loaded", "reported": "as the server says",
-    "learned": "learned", "table": "from the model list", "default": "assumed",
+    "learned": "learned", "table": "from the list of models", "default": "assumed",
 }  # fmt: skip
 SOURCE_SENTENCES = {
     "setting": "The limit is the one in Settings.",

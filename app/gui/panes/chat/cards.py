@@ -7,9 +7,10 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.engine.records import TranscriptItem
+from app.gui.look.calls import call_line
 from app.gui.look.text import number, preview, seconds, tr
 from app.gui.look.theme import token
-from app.gui.panes.chat.model import Piece, arguments_text, call_line, outcome, tool_icon
+from app.gui.panes.chat.model import Piece, arguments_text, outcome, tool_icon
 from app.gui.panes.chat.rows import Hub, NameLine, Row, Thought
 from app.gui.panes.chat.texts import Well
 from app.gui.widgets.buttons import Button
@@ -74,7 +75,7 @@ class ToolRow(Row):
         self.name.setVisible(piece.lead)
         self.name.set_item(item)
         self._title.setText(preview(item.tool, 60))
-        said = call_line(item)
+        said = call_line(item.arguments)
         self._said.setText(said)
         self._set_busy(piece.running)
         bad = item.is_error or item.result is None
@@ -219,7 +220,7 @@ class ApprovalRow(Row):
         head.addWidget(KindMark("tool"))
         question = tr("{tool} wants to run", tool=preview(item.tool, 60))
         head.addWidget(T(question, "body", weight=600))
-        head.addWidget(T(call_line(item), "code", "text_soft", elide="right"), 1)
+        head.addWidget(T(call_line(item.arguments), "code", "text_soft", elide="right"), 1)
         self.card.box.addLayout(head)
         text = arguments_text(item)
         if "\n" in text.strip() or len(text) > SHORT:
@@ -234,7 +235,7 @@ class ApprovalRow(Row):
         acts.addWidget(self.refuse)
         acts.addStretch(1)
         self.card.box.addLayout(acts)
-        self.setAccessibleName(f"{question}: {call_line(item)}")
+        self.setAccessibleName(f"{question}: {call_line(item.arguments)}")
         self.box.addWidget(self.name)
         self.box.addWidget(self.card)
         self.take(piece)
@@ -255,7 +256,7 @@ def _allow_words(item: TranscriptItem) -> str:
     words = {"write_file": tr("Write this file once"), "edit_file": tr("Edit this file once")}
     if item.tool in words:
         return words[item.tool]
-    said = call_line(item)
+    said = call_line(item.arguments)
     command = said if 0 < len(said) <= 32 and '"cmd"' in item.arguments else ""
     return tr("Run {what} once", what=command or preview(item.tool, 40))
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
 from app.engine.records import TranscriptItem
-from app.gui.look.text import compact, number, plain_line, plural, preview, sentence, short_day, tr
+from app.gui.look.calls import call_line
+from app.gui.look.text import compact, number, plural, preview, sentence, short_day, tr
 
 ANSWERS = ("assistant", "tool", "live", "waiting", "approval", "saved")
 HIDDEN = ("system", "eviction")
 SAME = 400  # characters that tell whether a streamed text and a stored answer are the same
-ARGUMENT_ORDER = ("cmd", "command", "path", "query", "pattern", "text", "sessionId", "content")
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def saved_line(item: TranscriptItem) -> Piece | None:
         return None
     proposed = "MEMORY.md and" not in item.result  # the engine's own sentence says which
     note = TranscriptItem(
-        f"{item.id}:saved", item.seq, "note", item.when, text=call_line(item),
+        f"{item.id}:saved", item.seq, "note", item.when, text=call_line(item.arguments),
         detail={"type": "saved", "proposed": proposed},
     )  # fmt: skip
     return Piece(note.id, "saved", note)
@@ -171,25 +171,6 @@ def merge(
 
 
 # ---------------------------------------------------------------------------- words
-
-
-def call_line(item: TranscriptItem) -> str:
-    """The argument that says most about a call, as one line."""
-    try:
-        given = json.loads(item.arguments or "{}")
-    except ValueError:
-        return preview(item.arguments, 120, blank=" ").strip()
-    if not isinstance(given, dict) or not given:
-        return "" if not given else preview(item.arguments, 120)
-    for name in ARGUMENT_ORDER:
-        if isinstance(given.get(name), str) and given[name].strip():
-            return preview(given[name], 120)
-    named = [f"{k}={_short(v)}" for k, v in list(given.items())[:4]]
-    return preview(", ".join(named), 120)
-
-
-def _short(value: object) -> str:
-    return plain_line(value[:200]) if isinstance(value, str) else json.dumps(value)[:200]
 
 
 def arguments_text(item: TranscriptItem) -> str:

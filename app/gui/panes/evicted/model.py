@@ -6,12 +6,12 @@ invented: a size that is not known in characters says "at most", a missing sessi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from app.engine.records import EvictedInfo, TranscriptItem
+from app.gui.look.calls import call_line
 from app.gui.look.text import moment, number, plain_line, plural, preview, sentence, size, tr
 from app.gui.widgets.rows import Row
 
@@ -74,22 +74,6 @@ def weight(info: EvictedInfo) -> int:
     return info.chars or info.bytes
 
 
-def said(arguments: str, limit: int = 120) -> str:
-    """A call's arguments in one line: the values, with their names when there are several."""
-    try:
-        values = json.loads(arguments)
-    except ValueError:
-        return preview(arguments, limit) if arguments.strip() else ""
-    if not isinstance(values, dict) or not values:
-        return ""
-    parts = [
-        (key, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        for key, value in values.items()
-    ]
-    text = parts[0][1] if len(parts) == 1 else ", ".join(f"{k}: {v}" for k, v in parts)
-    return preview(text, limit) if text.strip() else ""
-
-
 def origins(items: Sequence[TranscriptItem]) -> dict[str, Origin]:
     """For each evicted file that a transcript names, the call that made it."""
     return {
@@ -126,7 +110,7 @@ def to_row(info: EvictedInfo, origin: Origin | None, now: datetime) -> Row:
     result = Result(
         info=info,
         tool=plain_line(info.tool) or tr("not known"),
-        what=said(origin.arguments) if origin else "",
+        what=call_line(origin.arguments) if origin else "",
         size=characters(info),
         session=preview(info.session_title, 80) if info.session_id else tr("none found"),
         age=moment(info.when, now),
