@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -141,6 +141,9 @@ def test_a_flush_line_says_each_thing_once_and_keeps_its_time(
     shown = words(build([empty])[0], NOW.date())
     assert shown.title == "Flush: nothing was worth keeping"
     assert "worth" not in shown.words
+    kept = said(4, "flush", target="memory/2026-11-27.md", detail={"bullets": 2})
+    assert words(build([kept])[0], date(2026, 11, 30)).title == "Flush: 2 lines, 27 Nov"
+    assert words(build([kept])[0], date(2026, 11, 28)).title == "Flush: 2 lines, Yesterday"
     laid = pane.page.sheet.ink.lay(build([conversation()[8]])[0], 600, False)
     link = next(hot for hot in laid.hots if hot.name == "Show the day")
     title = QFontMetricsF(font("small", 500)).horizontalAdvance(laid.shown.title)

@@ -1,24 +1,20 @@
 """The axis: one lane per kind, zoomed and brushed, with the playhead of the transcript.
 
-Lanes are painted once into a pixmap; band and playhead lie over it. A lane with more than one mark
-per 6 px becomes a density bar of the same colour.
+Where everything is, and what pointer and keys do with it; `axis_ink` paints it. Lanes are painted
+once into a pixmap; band and playhead lie over it.
 """
 
 from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right
-from collections import Counter
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QColor,
     QFontMetricsF,
     QKeyEvent,
     QMouseEvent,
-    QPainter,
     QPaintEvent,
-    QPen,
     QPixmap,
     QResizeEvent,
     QWheelEvent,
@@ -26,19 +22,17 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.gui.look.text import clock, tr
-from app.gui.look.theme import soft_outline, theme, token
+from app.gui.look.theme import theme
 from app.gui.look.type import font
-from app.gui.panes.timeline.gaps import paint_fold, paint_whole
-from app.gui.panes.timeline.scale import LANES, Fold, Mark, Scale, ticks
-from app.gui.widgets.marks import mark_of, paint_mark
-from app.gui.widgets.paint import draw_text, focus_ring, rounded, smooth
+from app.gui.panes.timeline.axis_ink import WORDS, AxisInk
+from app.gui.panes.timeline.scale import LANES, Mark, Scale
+from app.gui.widgets.marks import mark_of
+from app.gui.widgets.paint import smooth
 
 log = logging.getLogger(__name__)
 HEIGHT, FOLDED = 146, 46
 TOP, STEP = 30, 19  # px: first lane's middle, lane to lane
-CROWD = 6.0  # px per mark below which a lane shows density
 CLOSEST = 2.0  # kept seconds that the whole width shows at most zoom
-WORDS = ("Messages", "Tools", "Flush", "Compaction", "Eviction", "Memory")
 Range = tuple[float, float]
 
 
@@ -58,12 +52,13 @@ class Axis(QWidget):
         self.range: Range | None = None
         self.view: Range = (0.0, 1.0)
         self.head = 0.0
-        self._folded = False
+        self.folded = False
         self._still: QPixmap | None = None
         self._lanes_at: float | None = None
         self._press: float | None = None
         self._brushing = False
-        self._step = STEP
+        self.step = STEP
+        self._ink = AxisInk(self)
         self._again()
         theme().changed.connect(self._again)
 
@@ -92,8 +87,8 @@ class Axis(QWidget):
 
     def set_folded(self, on: bool) -> None:
         """One lane of all marks instead of six."""
-        if on != self._folded:
-            self._folded = on
+        if on != self.folded:
+            self.folded = on
             self._again()
 
     def set_head(self, item: int) -> None:
@@ -104,8 +99,8 @@ class Axis(QWidget):
 
     def _again(self) -> None:
         """Size, font or content changed: draw the still parts anew."""
-        self._step = max(STEP, round(QFontMetricsF(font("small")).height() + 2))
-        self.setFixedHeight(FOLDED if self._folded else HEIGHT + 5 * (self._step - STEP))
+        self.step = max(STEP, round(QFontMetricsF(font("small")).height() + 2))
+        self.setFixedHeight(FOLDED if self.folded else HEIGHT + 5 * (self.step - STEP))
         self._still = None
         self._lanes_at = None
         self.update()
@@ -115,7 +110,7 @@ class Axis(QWidget):
 
     # ------------------------------------------------------------------ geometry
 
-    def _left(self) -> float:
+    def left(self) -> float:
         if self._lanes_at is None:
             self._lanes_at = self._lanes_left()
         return self._lanes_at
@@ -123,25 +118,25 @@ class Axis(QWidget):
     def _lanes_left(self) -> float:
         """Where the lanes begin, right of their names; asked once per size and font."""
         margin = 24.0 if self.window().width() >= 1000 else 16.0
-        if self._folded:
+        if self.folded:
             return margin
         wide = max(QFontMetricsF(font("small")).horizontalAdvance(tr(w)) for w in WORDS)
         return margin + 26 + wide + 16 if self.width() > 480 else margin + 26
 
-    def _span(self) -> float:
-        return max(self.width() - self._left() - 24.0, 40.0)
+    def span(self) -> float:
+        return max(self.width() - self.left() - 24.0, 40.0)
 
     def x_of(self, v: float) -> float:
         start, end = self.view
-        return self._left() + (v - start) / max(end - start, 1e-6) * self._span()
+        return self.left() + (v - start) / max(end - start, 1e-6) * self.span()
 
     def v_of(self, x: float) -> float:
         start, end = self.view
-        share = (x - self._left()) / self._span()
+        share = (x - self.left()) / self.span()
         return min(max(start + share * (end - start), 0.0), self.scale.length)
 
     def lane_y(self, lane: int) -> float:
-        return 28.0 if self._folded else float(TOP + lane * self._step)
+        return 28.0 if self.folded else float(TOP + lane * self.step)
 
     # ------------------------------------------------------------------ acts
 
@@ -197,134 +192,12 @@ class Axis(QWidget):
         try:
             ratio = self.devicePixelRatioF()
             if self._still is None or self._still.devicePixelRatio() != ratio:
-                self._still = self._draw_still(ratio)
+                self._still = self._ink.still(ratio)
             painter.drawPixmap(0, 0, self._still)
-            self._draw_over(painter)
+            self._ink.draw_over(painter)
         except Exception:
             log.exception("the axis could not be painted")
         painter.end()
-
-    def _draw_still(self, ratio: float) -> QPixmap:
-        made = QPixmap(round(self.width() * ratio), round(self.height() * ratio))
-        made.setDevicePixelRatio(ratio)
-        made.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(made)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._draw_grid(painter)
-        for lane, marks in enumerate(self.scale.lanes):
-            self._draw_lane(painter, lane, marks)
-        painter.end()
-        return made
-
-    def _draw_grid(self, painter: QPainter) -> None:
-        left, right = self._left(), self.width() - 24.0
-        bottom = self.height() - 8.0
-        painter.setFont(font("tiny", tabular=True))
-        metrics = QFontMetricsF(painter.font())
-        taken = -1e9
-        found = ticks(self.scale, *self.view, self._span())
-        fine = len({clock(when) for _, when in found}) < len(found)
-        for v, when in found:
-            x = self.x_of(v)
-            label = f"{clock(when)}:{when.second:02}" if fine else clock(when)
-            wide = metrics.horizontalAdvance(label)
-            start = min(max(x - wide / 2, left - 12), right - wide + 12)
-            if x > right + 1 or start < taken + 12:
-                continue
-            taken = start + wide
-            if not self._folded:
-                painter.fillRect(QRectF(x, 21, 1, bottom - 21), token("line"))
-            draw_text(painter, QRectF(start, 1, wide + 4, 17), label, token("text_faint"))
-        lanes = 1 if self._folded else len(LANES)
-        for lane in range(lanes):
-            y = self.lane_y(lane)
-            painter.fillRect(QRectF(left - 4, y, right - left + 8, 1), token("line"))
-        if not self._folded:
-            self._draw_names(painter, left)
-        for fold in self.scale.folds:
-            self._draw_gap(painter, fold)
-
-    def _draw_names(self, painter: QPainter, left: float) -> None:
-        margin = 24.0 if self.window().width() >= 1000 else 16.0
-        painter.setFont(font("small"))
-        for lane, kind in enumerate(LANES):
-            y = self.lane_y(lane)
-            paint_mark(painter, kind, QPointF(margin + 12, y), 3.8)
-            if left > margin + 40:
-                box = QRectF(margin + 26, y - self._step / 2, left - margin - 26, self._step)
-                draw_text(painter, box, tr(WORDS[lane]), token("text_soft"))
-
-    def _draw_gap(self, painter: QPainter, fold: Fold) -> None:
-        x1, x2 = self.x_of(fold.start), self.x_of(fold.end)
-        left, right = self._left(), self.width() - 24.0
-        if x2 >= left and x1 <= right:
-            top = 22.0 if not self._folded else 18.0
-            x1, x2 = max(x1, left), min(x2, right)
-            box = QRectF(x1 + 2, top, max(x2 - x1 - 4, 1), self.height() - top - 8)
-            paint_fold(painter, box, fold.seconds)
-
-    def _draw_lane(self, painter: QPainter, lane: int, marks: tuple[Mark, ...]) -> None:
-        places = [m.v for m in marks]
-        start, end = self.view
-        low, high = bisect_left(places, start), bisect_right(places, end)
-        if low >= high:
-            return
-        y = self.lane_y(lane)
-        right = self.width() - 24.0
-        if (high - low) * CROWD > self._span():
-            self._draw_density(painter, lane, marks[low:high], y)
-            return
-        for mark in marks[low:high]:
-            x = min(self.x_of(mark.v), right)
-            self._draw_mark(painter, lane, mark, x, y)
-
-    def _draw_mark(self, painter: QPainter, lane: int, mark: Mark, x: float, y: float) -> None:
-        if lane == 0 and mark.kind in ("user", "assistant"):
-            tall = 4 + 11 * mark.size
-            box = QRectF(x - 1.5, y - tall / 2 + 0.5, 3, tall)
-            shade = token("kind_message")
-            if mark.hollow:
-                rounded(painter, box, 1, None, shade)
-            else:
-                rounded(painter, box, 1, shade)
-        elif mark.hollow:
-            painter.setPen(QPen(token(mark_of(mark.kind)[1]), 1.2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(QRectF(x - 3, y - 3, 6, 6))
-        else:
-            paint_mark(painter, mark.kind, QPointF(x, y + 0.5), 3.4 if lane == 1 else 4.6)
-
-    def _draw_density(
-        self, painter: QPainter, lane: int, marks: tuple[Mark, ...], y: float
-    ) -> None:
-        start, end = self.view
-        per = self._span() / max(end - start, 1e-6) / 3
-        bins = Counter(int((mark.v - start) * per) for mark in marks)
-        most = max(bins.values())
-        shade = token(mark_of(LANES[lane])[1])
-        for place, count in bins.items():
-            tall = 2 + 11 * (count / most) ** 0.6
-            box = QRectF(self._left() + place * 3, y - tall / 2 + 0.5, 2.4, tall)
-            painter.fillRect(box, shade)
-
-    def _draw_over(self, painter: QPainter) -> None:
-        left, right = self._left(), self.width() - 24.0
-        top, bottom = 20.0 if not self._folded else 17.0, self.height() - 6.0
-        if self.range is not None:
-            x1, x2 = (min(max(self.x_of(v), left - 6), right + 6) for v in self.range)
-            band = token("accent")
-            edge = QColor(band)
-            band.setAlphaF(0.0 if soft_outline() else 0.09)
-            edge.setAlphaF(1.0 if soft_outline() else 0.55)
-            rounded(painter, QRectF(x1 - 3, top, max(x2 - x1, 1) + 6, bottom - top), 4, band, edge)
-        x = self.x_of(self.head)
-        if self.scale.places and left - 2 <= x <= right + 2:
-            painter.fillRect(QRectF(x - 0.75, top - 1, 1.5, bottom - top + 1), token("text"))
-        if self.view != (0.0, self.scale.length):
-            track = QRectF(left, self.height() - 4.0, self._span(), 3)
-            paint_whole(painter, track, self.view, self.scale.length)
-        if self.hasFocus():
-            focus_ring(painter, QRectF(self.rect()).adjusted(8, 0, -8, -1), 6)
 
     # ------------------------------------------------------------------ pointer and keys
 

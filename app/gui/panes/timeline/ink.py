@@ -74,7 +74,7 @@ class Inker:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[object, ...], Laid] = OrderedDict()
-        self.today = date.min
+        self.today = date.max
         self._step = line_step("read")
 
     def forget(self) -> None:

@@ -68,8 +68,7 @@ class TimelinePane(Pane):
         self.head.hide()
         self.fold = IconButton("panel-left", tr("Show or hide the sessions"), key="L")
         self.fold.clicked.connect(self.toggle_list)
-        head_row = self.page.head.layout()
-        head_row.insertWidget(0, self.fold)  # type: ignore[union-attr]
+        self.page.head.lead(self.fold)
         right = QWidget()
         box = QVBoxLayout(right)
         box.setContentsMargins(0, 0, 0, 0)

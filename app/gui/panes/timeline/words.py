@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from app.engine.records import TranscriptItem
+from app.gui.look.calls import call_line
 from app.gui.look.text import (
     clock,
     compact,
@@ -22,6 +22,7 @@ from app.gui.look.text import (
     preview,
     seconds,
     sentence,
+    short_day,
     size,
     tr,
 )  # fmt: skip
@@ -88,6 +89,8 @@ def words(block: Block, today: date) -> Shown:
     if block.form == "calls":
         text = _calls_line(block, item)
         return Shown(words=text, act="fold", folds=True, spoken=text)
+    if item.kind == "flush":
+        return _flush(item, today)
     return _BY_KIND.get(item.kind, _note)(item)
 
 
@@ -126,23 +129,6 @@ def _assistant(item: TranscriptItem) -> Shown:
     return _said(AGENT, item)
 
 
-def argument_line(arguments: str) -> str:
-    """The one argument that says most about a call, as one line."""
-    try:
-        found: Any = json.loads(arguments or "{}")
-    except ValueError:
-        return _line(arguments, 200)
-    if not isinstance(found, dict):
-        return _line(arguments, 200)
-    for name in ("path", "command", "query", "text", "url", "file"):
-        if isinstance(found.get(name), str) and found[name].strip():
-            return _line(found[name], 200)
-    for value in found.values():
-        if isinstance(value, str) and value.strip():
-            return _line(value, 200)
-    return "" if not found else _line(json.dumps(found, ensure_ascii=False), 200)
-
-
 def _pretty(arguments: str) -> str:
     try:
         return json.dumps(json.loads(arguments), ensure_ascii=False, indent=2)
@@ -173,7 +159,7 @@ def _tool(item: TranscriptItem) -> Shown:
     body = [Part(_pretty(item.arguments), "code", tr("Arguments"))] if item.arguments else []
     if item.result is not None:
         body.append(Part(item.result, "code", tr("Result")))
-    code = argument_line(item.arguments)
+    code = call_line(item.arguments)
     spoken = tr("Call of {tool}", tool=item.tool)
     return Shown(
         title=item.tool or tr("a tool"),
@@ -244,14 +230,23 @@ def _said_once(reason: str) -> str:
     return tr("Flush: {why}", why=reason[:1].lower() + reason[1:].rstrip("."))
 
 
-def _flush(item: TranscriptItem) -> Shown:
+def _day_of(path: str, today: date) -> str:
+    """The day that a daily log is named after; another file's own name."""
+    name = path.rpartition("/")[2].removesuffix(".md")
+    try:
+        return short_day(date.fromisoformat(name), today)
+    except ValueError:
+        return name
+
+
+def _flush(item: TranscriptItem, today: date) -> Shown:
     bullets = int(item.detail.get("bullets") or 0)
-    name = item.target.rpartition("/")[2].removesuffix(".md")
     said = _line(item.text, 120)
     if not item.target:
         title, said = _said_once(said) if said else tr("Flush: nothing worth keeping"), ""
     else:
-        title = plural(bullets, "Flush: {n} line in {day}", "Flush: {n} lines in {day}", day=name)
+        name = _day_of(item.target, today)
+        title = plural(bullets, "Flush: {n} line, {day}", "Flush: {n} lines, {day}", day=name)
     link = tr("Show the day") if item.target else ""
     said = sentence([clock(item.when), said])
     return Shown(
@@ -347,7 +342,7 @@ def _note(item: TranscriptItem) -> Shown:
 
 _BY_KIND: dict[str, Callable[[TranscriptItem], Shown]] = {
     "user": _user, "assistant": _assistant, "tool": _tool, "eviction": _eviction,
-    "compaction": _compaction, "flush": _flush, "consolidation": _consolidation, "gap": _gap,
+    "compaction": _compaction, "consolidation": _consolidation, "gap": _gap,
     "failure": _failed, "overflow": _failed, "interrupted": _failed, "reset": _reset,
     "fork": _fork, "system": _folded("Rules for the model"), "recall": _folded("Recalled memory"),
     "note": _note,
