@@ -18,7 +18,14 @@ from app.gui.widgets.action import overlapping
 from app.gui.widgets.labels import Link, T
 from app.gui.widgets.notices import UndoBar
 from app.gui.widgets.pane import Target
-from tests.helpers.memory_place import memory, reviewing, run, settle, shown
+from tests.helpers.memory_place import (
+    did,
+    memory,
+    reviewing,
+    run,
+    settle,
+    shown,
+)
 
 
 def test_file_shows_lines_budget_and_waiting_review(
@@ -124,8 +131,7 @@ def test_versions_compare_restore_and_bring_back(
             chosen = pane.compare.chosen()
             assert chosen is not None
             assert chosen.kind == "dropped"
-            run(pane, "bring_back")
-            await settle(pane)
+            await did(pane, "bring_back")
             assert chosen.before[0] in memory(demo_folder).split("\n")
             assert pane.leave()
             assert pane.mode == "file"
@@ -145,8 +151,7 @@ def test_hand_edit_meets_another_and_loses_nothing(
             theirs = await engine.ask.memory()
             await engine.do.write_memory(theirs.text + "- Theirs\n", theirs.sha256)
             await settle(pane)
-            run(pane, "save")
-            await settle(pane)
+            await did(pane, "save")
             assert pane.mode == "edit"
             assert "MEMORY.md changed while you were editing." in pane.notices.causes()
             assert memory(demo_folder).endswith("- Theirs\n")
@@ -203,10 +208,8 @@ def test_the_chain_holds_the_words_of_the_message_or_says_it_is_gone(
     async def main() -> None:
         async with shown(demo_folder, qtbot) as (pane, engine, _):
             await reviewing(pane)
-            run(pane, "accept_rest")
-            await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "accept_rest")
+            await did(pane, "apply")
             lines = pane.memory.text.split("\n")
             line = next(i for i, text in enumerate(lines) if text.startswith("- A spare humidity"))
             pane.file.go_to(line + 1)
@@ -244,14 +247,12 @@ def test_pin_shows_and_survives(
         async with shown(demo_folder, qtbot) as (pane, engine, _):
             pane.file.go_to(7)
             await settle(pane)
-            run(pane, "pin")
-            await settle(pane)
+            await did(pane, "pin")
             row = pane.file.lines.rows_model.row(6)
             assert isinstance(row, LineRow)
             assert row.pinned
             assert (await engine.ask.memory()).pinned == (7,)
-            run(pane, "pin")
-            await settle(pane)
+            await did(pane, "pin")
             assert (await engine.ask.memory()).pinned == ()
 
     qloop.run_until_complete(main())

@@ -26,6 +26,7 @@ from tests.helpers.consolidating import START, Desk
 from tests.helpers.fake_server import Reply, Seen, say
 from tests.helpers.memory_place import (
     changes,
+    did,
     memory,
     on_screen,
     result,
@@ -88,8 +89,7 @@ def test_a_rebuild_is_made_from_all_days_and_told(
             asked = desk.server.requests[-1].body["messages"][-1]["content"]
             assert "- older fact" in asked
             assert "- fresh fact" in asked
-            run(pane, "queue")
-            await settle(pane)
+            await did(pane, "queue")
             assert "a rebuild of the whole file" in pane.lists.list.rows_model.rows()[1].title
             await reviewing(pane)
             told = [c for c in pane.notices.causes() if "rebuilt from all daily logs" in c]
@@ -211,10 +211,8 @@ def test_promoted_blocks_are_read_whole_and_reach_a_fixed_point(
             giant = next(r for r in changes(pane) if r.data.kind == "reworded")
             assert "word0x65" in giant.pieces[0].text  # the whole line, not its beginning
             assert "(checked)" in giant.pieces[0].text
-            run(pane, "accept_rest")
-            await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "accept_rest")
+            await did(pane, "apply")
             first = memory(folder)
             for line in PROMOTED:
                 assert line in first
@@ -273,14 +271,12 @@ def test_thirty_small_losses_are_listed_with_their_run_and_a_large_one_waits(
             before = memory(folder)
             run(pane, "accept_rest")
             assert pane.review.deciding.losses_taken() == []
-            run(pane, "losses")
-            await settle(pane)
+            await did(pane, "losses")
             rows = [r for r in pane.lists.list.rows_model.rows() if not r.head]
             assert {r.data.text: r.data.run for r in rows} == gone
             assert memory(folder) == before  # the large one waits
             first = rows[0].data.text
-            run(pane, "bring_back")
-            await settle(pane)
+            await did(pane, "bring_back")
             assert first in memory(folder).split("\n")
 
     qloop.run_until_complete(main())
@@ -325,8 +321,7 @@ def test_what_is_saved_while_the_model_thinks_survives_and_the_review_says_so(
                 run(pane, "choose_theirs")
                 run(pane, "accept")
             await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "apply")
             assert memory(folder) == "# Memory\n\n- The pump is green now\n- fact X\n"
             states = [
                 (line.text, line.state)

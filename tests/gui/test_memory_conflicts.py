@@ -16,7 +16,17 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.theme import theme
 from app.gui.panes.memory.change_rows import ChangeRow
 from app.gui.panes.memory.pane import MemoryPane
-from tests.helpers.memory_place import changes, front, memory, reviewing, run, settle, shown
+from tests.helpers.memory_place import (
+    card,
+    changes,
+    did,
+    front,
+    memory,
+    reviewing,
+    run,
+    settle,
+    shown,
+)
 from tests.helpers.reviewing import proposed
 
 OLD = "Sensor 7 reads 3 cm high since the storm on 9 November"
@@ -107,10 +117,8 @@ def test_what_is_chosen_and_taken_is_what_is_written(
                 pane.review.go_to(left.n)
                 run(pane, "reject")
             await settle(pane)
-            run(pane, "accept_rest")
-            await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "accept_rest")
+            await did(pane, "apply")
             said = [line for line in memory(met).split("\n") if "Sensor 7" in line]
             assert said == [f"- {line}" for line in lines]
             assert "- Release 2.4 is frozen until 19 December" in memory(met)
@@ -166,10 +174,8 @@ def test_three_columns_hold_the_same_choices_and_end_in_the_list(
             await settle(pane)
             assert not pane.review.in_columns()  # the rest stands in the list
             assert not front(pane).data.conflict
-            run(pane, "accept_rest")
-            await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "accept_rest")
+            await did(pane, "apply")
             assert "- Sensor 7 goes out of service\n" in memory(met)
 
     qloop.run_until_complete(main())
@@ -219,14 +225,12 @@ def test_a_merge_is_taken_apart_decided_by_line_and_put_together(
             whole = len(changes(pane))
             lost = front(pane)
             assert lost.word == "Lost"
-            run(pane, "apart")
-            await settle(pane)
+            await did(pane, "apart")
             assert "merged or split" in pane.undo_bar.accessibleName()
             run(pane, "reject")
             merge = next(r for r in changes(pane) if r.word == "Merged from 2")
             pane.review.go_to(merge.n)
-            run(pane, "apart")
-            await settle(pane)
+            await did(pane, "apart")
             parts = [r for r in changes(pane) if r.data.group]
             assert [(r.word, len(r.data.before + r.data.after)) for r in parts] == [
                 ("Lost", 1), ("Lost", 1), ("Added", 1),
@@ -235,20 +239,17 @@ def test_a_merge_is_taken_apart_decided_by_line_and_put_together(
             heads = [r.title for r in pane.review.list.rows_model.rows() if r.head]
             assert heads[:2] == ["Losses", "Taken apart"]
             assert next(r for r in changes(pane) if r.data.before == lost.data.before).verdict
-            run(pane, "apart")
-            await settle(pane)
+            await did(pane, "apart")
             assert len(changes(pane)) == whole
             assert front(pane).word == "Merged from 2"
-            run(pane, "apart")
-            await settle(pane)
+            await did(pane, "apart")
             run(pane, "accept_rest")
             asked = [r.word for r in changes(pane) if not r.verdict]
             assert asked == ["Lost", "Lost"]  # a part that goes is a loss, and is asked
             for _ in range(2):
                 run(pane, "reject")
             await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "apply")
             text = memory(folder)
             for kept in ("- Prefers short answers\n", "- Wants the command first\n", FROZEN):
                 assert kept in text
@@ -323,10 +324,9 @@ def test_large_text_folds_the_review_and_cuts_no_choice(
             for size in ((1280, 800), (900, 640), (720, 520)):
                 pane.resize(*size)
                 await settle(pane)
-                card = pane.review.list.card()
-                assert card is not None
-                assert card.bed is not None
-                switch = card.bed.switch
+                bed = card(pane).bed
+                assert bed is not None
+                switch = bed.switch
                 assert switch.width() >= switch.sizeHint().width(), size
 
     qloop.run_until_complete(main())

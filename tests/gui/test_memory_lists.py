@@ -16,7 +16,16 @@ from pytestqt.qtbot import QtBot
 from app.gui.panes.memory.again import ModelChoice
 from app.gui.panes.memory.pane import MemoryPane
 from app.gui.widgets.rows import Row
-from tests.helpers.memory_place import NOW, changes, memory, reviewing, run, settle, shown
+from tests.helpers.memory_place import (
+    NOW,
+    changes,
+    did,
+    memory,
+    reviewing,
+    run,
+    settle,
+    shown,
+)
 from tests.helpers.reviewing import proposed
 
 
@@ -32,8 +41,7 @@ def test_a_proposal_tells_its_age_and_what_moved_since(
         folder = tmp_path / "aged"
         await proposed(folder, at=NOW - timedelta(days=12))
         async with shown(folder, qtbot) as (pane, engine, _):
-            run(pane, "queue")
-            await settle(pane)
+            await did(pane, "queue")
             row = rows(pane)[0]
             assert "MEMORY.md is as it was" in row.detail
             assert "12 days old" in row.detail
@@ -55,12 +63,9 @@ def test_how_proposals_fared_stands_below_them(
         async with shown(demo_folder, qtbot) as (pane, _, _):
             await reviewing(pane)
             run(pane, "reject")
-            run(pane, "accept_rest")
-            await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
-            run(pane, "queue")
-            await settle(pane)
+            await did(pane, "accept_rest")
+            await did(pane, "apply")
+            await did(pane, "queue")
             row = rows(pane)[-1]
             assert row.title == "demo script"
             assert row.right == "85 %"
@@ -78,18 +83,14 @@ def test_a_loss_is_listed_and_comes_back_by_one_key(
         async with shown(demo_folder, qtbot) as (pane, engine, _):
             await reviewing(pane)
             (gone,) = changes(pane)[0].data.before
-            run(pane, "accept")
-            await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "accept")
+            await did(pane, "apply")
             assert gone not in memory(demo_folder)
-            run(pane, "losses")
-            await settle(pane)
+            await did(pane, "losses")
             row = next(r for r in rows(pane) if r.data.text == gone)
             assert "dropped by version 4, demo script" in row.detail
             pane.lists.list.select(row.id, quiet=True)
-            run(pane, "bring_back")
-            await settle(pane)
+            await did(pane, "bring_back")
             assert gone in memory(demo_folder).split("\n")
             assert gone not in [r.data.text for r in rows(pane)]
             assert pane.undo_bar.accessibleName() == "1 line is back, version 5"
@@ -111,17 +112,13 @@ def test_a_refused_claim_is_listed_and_may_be_proposed_again(
             run(pane, "accept_rest")
             added = next(r for r in changes(pane) if r.data.kind == "added")
             pane.review.go_to(added.n)
-            run(pane, "reject")
-            await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
-            run(pane, "refused")
-            await settle(pane)
+            await did(pane, "reject")
+            await did(pane, "apply")
+            await did(pane, "refused")
             (claim,) = [r.data.text for r in rows(pane)]
             assert rows(pane)[0].detail.startswith("refused in the proposal by demo script, ")
             assert claim in added.data.after[0]
-            run(pane, "forget_refusal")
-            await settle(pane)
+            await did(pane, "forget_refusal")
             assert await engine.ask.refused() == []
             assert "may be proposed again" in pane.undo_bar.accessibleName()
 
@@ -135,8 +132,7 @@ def test_remarks_lead_to_their_line(
         text = "# Memory\n\n- The pump is blue\n- Release 2.4 is frozen until 2026-06-10\n"
         (demo_folder / "MEMORY.md").write_text(text + "- The pump is blue\n", "utf-8")
         async with shown(demo_folder, qtbot) as (pane, _, _):
-            run(pane, "quality")
-            await settle(pane)
+            await did(pane, "quality")
             assert [(r.title, r.detail.split(":")[0], r.right) for r in rows(pane)] == [
                 ("The pump is blue", "Said twice", "lines 3, 5"),
                 ("Release 2.4 is frozen until 2026-06-10", "Out of date", "line 4"),
@@ -155,10 +151,8 @@ def test_an_empty_list_says_what_will_be_there(
 ) -> None:
     async def main() -> None:
         async with shown(demo_folder, qtbot) as (pane, _, _):
-            run(pane, "queue")
-            await settle(pane)
-            run(pane, "refused")
-            await settle(pane)
+            await did(pane, "queue")
+            await did(pane, "refused")
             assert pane.lists.empty.isVisible()
             assert pane.lists.empty.head.text() == "Nothing was refused"
             assert not pane.lists.act.isVisible()
@@ -210,8 +204,7 @@ def test_a_run_is_made_again_and_compared(
             assert pane.mode == "review"  # the one that is read stays
             told = "There is another proposal of the same, by the curator without a model"
             assert told in pane.notices.causes()
-            run(pane, "again")
-            await settle(pane)
+            await did(pane, "again")
             assert pane.mode == "compare"
             assert pane.head.details.text().startswith("the proposal by demo script, and")
             kept = await engine.ask.compare_proposals(
@@ -223,8 +216,7 @@ def test_a_run_is_made_again_and_compared(
             await settle(pane)
             assert pane.mode == "review"
             assert pane.review.proposal.info.id == first.info.id
-            run(pane, "again")
-            await settle(pane)
+            await did(pane, "again")
             qtbot.keyClick(pane.compare.list, Qt.Key.Key_Return)
             await settle(pane)
             assert pane.review.proposal.info.again_of == first.info.id

@@ -14,7 +14,18 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.theme import theme, token
 from app.gui.widgets.labels import Link, T
 from app.gui.widgets.rows import RowList
-from tests.helpers.memory_place import changes, front, memory, result, reviewing, run, settle, shown
+from tests.helpers.memory_place import (
+    card,
+    changes,
+    did,
+    front,
+    memory,
+    result,
+    reviewing,
+    run,
+    settle,
+    shown,
+)
 
 
 def test_losses_come_first_and_deciding_walks_on(
@@ -27,13 +38,11 @@ def test_losses_come_first_and_deciding_walks_on(
             assert rows[0].title == "Losses"
             assert front(pane).word == "Lost"
             assert run(pane, "apply") == "Nothing is decided yet."
-            run(pane, "accept")
-            await settle(pane)
+            await did(pane, "accept")
             assert changes(pane)[0].effect == "Accepted: the line goes"
             assert front(pane).word == "Merged from 2"
             assert any(row.gone == 1 for row in result(pane))
-            run(pane, "reject")
-            await settle(pane)
+            await did(pane, "reject")
             assert changes(pane)[1].effect == "Rejected: 2 lines stay"
             info = (await engine.ask.proposals(waiting=True))[0]
             kept = (await engine.ask.proposal(info.id)).decisions
@@ -45,8 +54,7 @@ def test_losses_come_first_and_deciding_walks_on(
             run(pane, "accept")
             assert changes(pane)[0].effect == ""
             run(pane, "next")
-            run(pane, "undecide")
-            await settle(pane)
+            await did(pane, "undecide")
             assert (await engine.ask.proposal(info.id)).decisions == ()
 
     qloop.run_until_complete(main())
@@ -75,8 +83,7 @@ def test_accept_rest_never_takes_a_loss_along(
     async def main() -> None:
         async with shown(demo_folder, qtbot) as (pane, _, _):
             await reviewing(pane)
-            run(pane, "accept_rest")
-            await settle(pane)
+            await did(pane, "accept_rest")
             undecided = [row.word for row in changes(pane) if not row.verdict]
             assert undecided == ["Lost"]
             assert pane.acts.apply.text() == "Apply 6 changes"
@@ -100,8 +107,7 @@ def test_apply_writes_what_the_result_shows_then_undo(
             assert sign["Humidity"] == "~"
             promised = [str(row.data) for row in result(pane) if row.number]
             assert run(pane, "next") is None  # nothing is left: J goes to Apply
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "apply")
             assert memory(demo_folder).rstrip("\n").split("\n") == promised
             assert "- Backups of the controller go to two memory cards" in memory(demo_folder)
             assert "- 周报用中文写，周五下午四点前发出" in memory(demo_folder)
@@ -123,8 +129,7 @@ def test_an_undo_is_offered_only_while_it_takes_that_version_back(
         async with shown(demo_folder, qtbot) as (pane, engine, _):
             await reviewing(pane)
             run(pane, "accept_rest")
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "apply")
             assert [act.title for act in pane.undo_bar.acts] == ["Show", "Undo"]
             assert pane.undo_bar.isVisible()
             now = await engine.ask.memory()
@@ -149,9 +154,7 @@ def test_a_whole_review_by_the_mouse_alone(
             await settle(pane)
             listed, deciding = pane.review.list, pane.review.deciding
             first = deciding.order[0]
-            card = listed.card()
-            assert card is not None
-            click(card.reject)
+            click(card(pane).reject)
             await settle(pane)
             for n in deciding.order[1:]:
                 at = listed.rows_model.place_of(f"c{n}")
@@ -181,10 +184,8 @@ def test_what_is_left_undecided_stays_waiting(
         async with shown(demo_folder, qtbot) as (pane, engine, _):
             await reviewing(pane)
             pane.review.go_to(3)
-            run(pane, "accept")
-            await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "accept")
+            await did(pane, "apply")
             assert "- The pump runs 6 minutes at 06:30" in memory(demo_folder)
             assert pane.mode == "file"
             states = [
@@ -204,8 +205,7 @@ def test_what_is_left_undecided_stays_waiting(
             assert pane.acts.apply.text() == "Apply"
             for _ in range(6):
                 run(pane, "reject")
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "apply")
             assert pane.acts.primary.text() == "Consolidate now"
             assert pane.waiting() == []
 
@@ -226,8 +226,7 @@ def test_when_another_gives_way_to_what_is_applied_nothing_waits(
             for _ in range(6):
                 run(pane, "accept")
             await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "apply")
             states = {one.id: one.state for one in await engine.ask.proposals()}
             assert sorted(states.values()) == ["partly_applied", "superseded"]
             assert pane.waiting() == []
@@ -255,9 +254,7 @@ def test_own_words_are_written_with_chinese_by_input_method(
             await reviewing(pane)
             pane.review.go_to(7)
             run(pane, "edit")
-            card = pane.review.list.card()
-            assert card is not None
-            field = card.field
+            field = card(pane).field
             assert field.words() == "- Bed 4 holds basil only; the coriander is in bed 3"
             field.selectAll()
             event = QInputMethodEvent()
@@ -268,8 +265,7 @@ def test_own_words_are_written_with_chinese_by_input_method(
             row = next(r for r in changes(pane) if r.n == 7)
             assert row.effect == "Accepted in your words"
             assert any("四号苗床只有罗勒" in r.shown.text and r.sign == "~" for r in result(pane))
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "apply")
             assert "- 四号苗床只有罗勒\n" in memory(demo_folder)
 
     qloop.run_until_complete(main())
@@ -283,11 +279,10 @@ def test_letters_typed_into_own_words_decide_nothing(
             await reviewing(pane)
             pane.review.go_to(7)
             run(pane, "edit")
-            card = pane.review.list.card()
-            assert card is not None
-            qtbot.keyClicks(card.field, "ar")
+            field = card(pane).field
+            qtbot.keyClicks(field, "ar")
             assert pane.review.deciding.decided() == 0
-            qtbot.keyClick(card.field, Qt.Key.Key_Escape)
+            qtbot.keyClick(field, Qt.Key.Key_Escape)
             await settle(pane)
             assert not front(pane).editing
             assert pane.mode == "review"
@@ -302,8 +297,7 @@ def test_conflict_is_asked_and_blocks_apply(
         async with shown(demo_folder, qtbot) as (pane, engine, _):
             await reviewing(pane)
             pane.review.go_to(3)
-            run(pane, "accept")
-            await settle(pane)
+            await did(pane, "accept")
             now = await engine.ask.memory()
             mine = now.text.replace("The pump runs 4 minutes", "The pump runs 9 minutes")
             await engine.do.write_memory(mine, now.sha256)
@@ -321,10 +315,8 @@ def test_conflict_is_asked_and_blocks_apply(
             pane.review.go_to(first.n)
             run(pane, "reject")
             assert changes(pane)[0].effect == "Kept as in the file"
-            run(pane, "accept_rest")
-            await settle(pane)
-            run(pane, "apply")
-            await settle(pane)
+            await did(pane, "accept_rest")
+            await did(pane, "apply")
             assert "The pump runs 9 minutes" in memory(demo_folder)
 
     qloop.run_until_complete(main())
@@ -371,9 +363,7 @@ def test_words_in_a_card_have_the_colour_they_ask_for(
     async def main() -> None:
         async with shown(demo_folder, qtbot) as (pane, _, _):
             await reviewing(pane)
-            card = pane.review.list.card()
-            assert card is not None
-            said = next(t for t in card.findChildren(T) if t.text().startswith("No source"))
+            said = next(t for t in card(pane).findChildren(T) if t.text().startswith("No source"))
             image = said.grab().toImage()
             seen = {
                 image.pixelColor(x, y).name()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from PySide6.QtTest import QAbstractItemModelTester
+from pytestqt.qtbot import QtBot
 
 from app.engine.memory.diff import changes, difference, word_marks
 from app.engine.memory.review import preview
@@ -13,8 +16,10 @@ from app.gui.panes.memory.change_rows import ChangeRow, ReviewRows
 from app.gui.panes.memory.deciding import Deciding, group_of
 from app.gui.panes.memory.file_page import as_it_was
 from app.gui.panes.memory.lines import shown
+from app.gui.panes.memory.overview import Overview
 from app.gui.panes.memory.pieces import inline, pairs, pieces_of
 from app.gui.panes.memory.result import Result, accepted, result_of, tints
+from app.gui.panes.memory.result_panel import ResultPanel
 
 BASE = """# Memory
 
@@ -192,3 +197,70 @@ def test_a_version_of_today_is_named_by_its_time() -> None:
     before = Version(2, "x", now - timedelta(days=15), "hand")
     assert as_it_was(today, now).startswith("As it was at ")
     assert as_it_was(before, now).startswith("As it was on 15 Nov")
+
+
+def test_rows_of_a_result_are_found_by_their_names() -> None:
+    diff = difference(BASE, CANDIDATE)
+    decisions = [Decision(c.n, "accept") for c in diff.changes]
+    told = preview(diff, decisions)
+    rows = result_of(BASE, told, accepted(Deciding(diff.changes, decisions))).rows
+    assert [rows.place_of(row.id) for row in rows] == list(range(len(rows)))
+    assert [rows.place_of(name) for name in ("", "l0", "l99", "g0", "x1")] == [-1] * 5
+    assert [row.data for row in rows if row.number] == told.text.splitlines()
+
+
+def test_nothing_before_the_first_row_that_differs_says_something_else() -> None:
+    diff = difference(BASE, CANDIDATE)
+    numbers = [c.n for c in diff.changes]
+    before = None
+    for many in range(1 << len(numbers)):
+        decisions = [Decision(n, "accept") for at, n in enumerate(numbers) if many >> at & 1]
+        deciding = Deciding(diff.changes, decisions)
+        now = result_of(BASE, preview(diff, decisions), accepted(deciding), before=before)
+        if before is not None:
+            assert now.first < len(now.rows) or len(now.rows) < len(before)
+            assert list(now.rows)[: now.first] == list(before)[: now.first]
+            assert list(now.rows)[now.first :] != list(before)[now.first :]
+        before = now.rows
+
+
+def test_a_result_that_follows_another_keeps_the_line_that_was_chosen(qtbot: QtBot) -> None:
+    diff = difference(BASE, CANDIDATE)
+    panel = ResultPanel()
+    qtbot.addWidget(panel)
+    tester = QAbstractItemModelTester(
+        panel.lines.rows_model, QAbstractItemModelTester.FailureReportingMode.Fatal, panel
+    )
+    said = [Decision(c.n, "accept") for c in diff.changes]
+    for decided in ([], said, said[1:], [*said[:1], *said[2:]], []):
+        before = panel.result.rows if panel.result is not None else None
+        deciding = Deciding(diff.changes, decided)
+        told = preview(diff, decided)
+        panel.show_result(result_of(BASE, told, accepted(deciding), before=before))
+        if before is None:
+            panel.lines.select("l5", quiet=True)
+        row = panel.lines.current_row()
+        assert row is not None
+        assert row.title.startswith("Ines reviews")
+        shown_now = [row.data for row in panel.lines.rows_model.rows() if row.data is not None]
+        assert shown_now == told.text.splitlines()
+    tester.deleteLater()
+
+
+def test_the_strip_draws_after_each_decision_what_a_fresh_one_draws(qtbot: QtBot) -> None:
+    draw = random.Random(3)
+    kinds = ("dropped", "added", "reworded")
+    found = tuple(Change(n, draw.choice(kinds), ("- a",), ("- b",)) for n in range(1, 701))
+    deciding = Deciding(found)
+    strip, fresh = Overview(), Overview()
+    for one in (strip, fresh):
+        qtbot.addWidget(one)
+    for turn in range(30):
+        chosen = draw.sample(deciding.order, draw.choice((1, 2, 80)))
+        deciding.decide(chosen, draw.choice(("accept", "reject")))
+        fresh.deleteLater()
+        fresh = Overview()
+        for one in (strip, fresh):
+            one.resize(18, 620 + turn // 10)
+            one.show_deciding(deciding)
+        assert strip.grab().toImage() == fresh.grab().toImage()

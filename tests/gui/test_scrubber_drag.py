@@ -8,7 +8,12 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
-from tests.helpers.memory_place import memory, run, settle, shown
+from tests.helpers.memory_place import (
+    did,
+    memory,
+    settle,
+    shown,
+)
 
 
 def test_dragging_shows_each_version_and_two_handles_make_a_pair(
@@ -30,8 +35,7 @@ def test_dragging_shows_each_version_and_two_handles_make_a_pair(
             qtbot.mouseMove(line, at(1, high))
             qtbot.mouseRelease(line, left, pos=at(1, high))
             assert pane.scrubber.pair() == (1, newest)
-            run(pane, "compare")
-            await settle(pane)
+            await did(pane, "compare")
             assert pane.mode == "compare"
             assert pane.leave()
             await settle(pane)

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.engine.engine import Engine
 from app.gui.bridge import EngineSignals
+from app.gui.panes.memory.change_card import ChangeCard
 from app.gui.panes.memory.change_rows import ChangeRow
 from app.gui.panes.memory.lines_view import LineRow
 from app.gui.panes.memory.pane import MemoryPane
@@ -91,6 +92,13 @@ def run(pane: MemoryPane, name: str) -> object:
     return None
 
 
+async def did(pane: MemoryPane, name: str) -> None:
+    """Do the action of that name, which must be possible, and wait until all is at rest."""
+    said = run(pane, name)
+    assert not isinstance(said, str), said
+    await settle(pane)
+
+
 def memory(folder: Path) -> str:
     return (folder / "MEMORY.md").read_text("utf-8")
 
@@ -101,6 +109,13 @@ def changes(pane: MemoryPane) -> list[ChangeRow]:
 
 def front(pane: MemoryPane) -> ChangeRow:
     return next(row for row in changes(pane) if row.focused)
+
+
+def card(pane: MemoryPane) -> ChangeCard:
+    """The parts of the change in front that are real widgets."""
+    found = pane.review.list.card()
+    assert found is not None
+    return found
 
 
 def result(pane: MemoryPane) -> list[LineRow]:

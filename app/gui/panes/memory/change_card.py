@@ -66,7 +66,7 @@ class ChangeCard(QWidget):
         self.field.taken.connect(self._on_taken)
         self.field.left.connect(self.left)
         box = QVBoxLayout(self)
-        box.setContentsMargins(18, 7, 24, 6)
+        box.setContentsMargins(18, 6, 24, 6)
         box.setSpacing(2)
         box.addWidget(top)
         box.addStretch(1)

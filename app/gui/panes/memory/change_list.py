@@ -10,19 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from PySide6.QtCore import QModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
 from app.gui.look.icons import paint_icon
 from app.gui.look.theme import token
 from app.gui.look.type import font, line_step, row_height
 from app.gui.panes.memory.change_card import ChangeCard
 from app.gui.panes.memory.change_rows import ChangeRow, ReviewRows
+from app.gui.panes.memory.lazy import LazyModel
 from app.gui.panes.memory.piece_paint import Placed, paint_circle, paint_placed, place
 from app.gui.panes.memory.tall import RIGHT, TallList
 from app.gui.widgets.paint import draw_text, rounded
-from app.gui.widgets.rows import Index, Row, RowModel
+from app.gui.widgets.rows import Row
 
 MARGIN = 18  # from the list's edge to a card's border
 CIRCLE, BODY = 20, 42  # from the card's border
@@ -43,38 +44,11 @@ class _Laid:
     bed: float = 0.0
 
 
-class ChangeModel(RowModel):
-    """The rows of a `ReviewRows`, each made when it is asked for."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._source: ReviewRows | None = None
-
-    def show_source(self, source: ReviewRows) -> None:
-        """Show other rows; nothing is chosen after it."""
-        self.beginResetModel()
-        self._source = source
-        self.endResetModel()
-
-    def row(self, at: int) -> Row | None:
-        source = self._source
-        return source[at] if source is not None and 0 <= at < len(source) else None
-
-    def rows(self) -> list[Row]:
-        return [] if self._source is None else list(self._source)
-
-    def place_of(self, row_id: str) -> int:
-        return -1 if self._source is None else self._source.place_of(row_id)
-
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() or self._source is None else len(self._source)
-
-
 class ChangeList(TallList):
     """The rows of a difference. Signals name a change by its number."""
 
-    model_type = ChangeModel
-    rows_model: ChangeModel
+    model_type = LazyModel
+    rows_model: LazyModel
 
     focused = Signal(int)
     toggled = Signal(int)  # the circle was clicked

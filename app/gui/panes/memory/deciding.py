@@ -143,10 +143,15 @@ class Deciding:
         return sum(decision.verdict == "accept" for decision in self._said.values())
 
     def accepted(self) -> list[Change]:
-        return [self._by_n[n] for n in self.order if self._verdict(n) == "accept"]
+        return self._where("accept")
 
     def rejected(self) -> list[Change]:
-        return [self._by_n[n] for n in self.order if self._verdict(n) == "reject"]
+        return self._where("reject")
+
+    def _where(self, verdict: Verdict) -> list[Change]:
+        """In the order they are asked; costs what was decided, not all there is to decide."""
+        found = [n for n, decision in self._said.items() if decision.verdict == verdict]
+        return [self._by_n[n] for n in sorted(found, key=self._at.__getitem__)]
 
     def left(self) -> list[Change]:
         """What is undecided, in the order it is asked."""

@@ -17,8 +17,8 @@ STANDING = {
     "version": ("close",),
     "compare": ("close",),
     "edit": ("cancel", "save"),
-    "review": ("decided", "half", "reject_all", "back", "apply"),
-    "columns": ("decided", "reject_all", "back", "apply"),
+    "review": ("back", "decided", "half", "reject_all", "apply"),
+    "columns": ("back", "decided", "reject_all", "apply"),
     "closed": ("half", "close"),
     "lists": ("close",),
 }
@@ -47,11 +47,15 @@ class Acts:
         self._all: dict[str, QWidget] = {
             name: getattr(self, name)
             for name in (
-                "share", "budget", "origins", "edit", "queue", "back", "decided", "half",
+                "share", "budget", "origins", "edit", "queue", "decided", "half",
                 "reject_all", "cancel", "save", "close", "primary", "apply",
             )
         }  # fmt: skip
         head.add(*self._all.values())
+        self._all["back"] = (
+            self.back
+        )  # leads out, so it stands before the title, not with the counts
+        head.lead(self.back)
         self._head = head
         self._counted = True  # whether there is a budget to show
         self.show_mode("file", narrow=False)

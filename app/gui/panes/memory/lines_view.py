@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import sleep
 from typing import cast
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -30,7 +29,6 @@ NUMBER, TEXT, BULLET, SIGN = 44, 54, 15, 18
 ORIGIN = 158  # px kept for the origin of a line
 PIN = 24
 KEPT = 600  # paragraphs laid out at a time
-SLICE = 100  # lines between two turns of the window
 
 NOTHING = Shown("")
 
@@ -56,32 +54,31 @@ class LineRow(Row):
     gap: bool = True
 
 
-def line_rows(text: str, known: Sequence[LineRow] = (), *, aside: bool = False) -> list[LineRow]:
-    """The rows of a text, without anything that a review or the history adds. `known`: the rows of
-    the text before it, of which those that still say the same are taken. `aside`: in a thread
-    beside the window, which gets its turn often."""
+def lines_of(text: str) -> list[str]:
+    """The lines of a text; its last end of a line begins no other one."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
+    return lines
+
+
+def line_rows(text: str) -> list[LineRow]:
+    """The rows of a text, without anything that a review or the history adds."""
     rows: list[LineRow] = []
     after_heading = False
-    told = {row.data: row.shown for row in known}
-    for number, line in enumerate(lines, 1):
-        if aside and number % SLICE == 0:
-            sleep(0.001)  # else each act of the window waits 5 ms for the interpreter
-        row = known[number - 1] if number <= len(known) else None
-        if row is None or row.data != line or row.gap is after_heading:
-            row = _line_row(number, line, told.get(line) or shown(line), gap=not after_heading)
-        rows.append(row)
-        after_heading = bool(row.shown.level)
+    for number, line in enumerate(lines_of(text), 1):
+        rows.append(line_row(number, line, gap=not after_heading))
+        after_heading = bool(rows[-1].shown.level)
     return rows
 
 
-def _line_row(number: int, line: str, one: Shown, *, gap: bool) -> LineRow:
+def line_row(number: int, line: str, *, gap: bool, sign: str = "", pinned: bool = False) -> LineRow:
+    """The row of one line. `gap`: what stands above it is no heading."""
+    one = shown(line)
     spoken = tr("Line {n}: {words}", n=number, words=one.text)
     return LineRow(
         f"l{number}", one.text, tone="off" if one.blank else "", spoken=spoken, number=number,
-        shown=one, tip=one.text, data=line, gap=gap,
+        shown=one, tip=one.text, data=line, gap=gap, sign=sign, pinned=pinned,
     )  # fmt: skip
 
 
@@ -156,9 +153,9 @@ class LinesView(TallList):
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Focus comes to a line that says something, quietly: nothing opens unasked."""
         if not self.currentIndex().isValid():
-            rows = self.rows_model.rows()
-            seen = max(self.rowAt(0), 0)
-            first = next((row for row in rows[seen:] if not _is_rule(row)), None)
+            model = self.rows_model
+            rows = (model.row(at) for at in range(max(self.rowAt(0), 0), model.rowCount()))
+            first = next((row for row in rows if row is not None and not _is_rule(row)), None)
             if first is not None:
                 self.select(first.id, quiet=True)
         super().focusInEvent(event)

@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.gui.look.text import tr
 from app.gui.widgets.buttons import Button, SegmentSwitch
 from app.gui.widgets.rows import Row, RowList
-from app.gui.widgets.surfaces import EmptyState
+from app.gui.widgets.surfaces import EmptyState, side_margin
+
+INNER = 16  # px from the edge of a row to its text
 
 
 @dataclass(frozen=True)
@@ -80,18 +83,22 @@ class ListsPage(QWidget):
         self.list = RowList(tr("Proposals"), lines=2, open_on_click=True)
         self.list.opened.connect(self.opened)
         self.list.chosen.connect(self._settle)
-        self.empty = EmptyState("", margin=16)
+        self.empty = EmptyState("", margin=INNER)
         self.empty.acted.connect(self.filled)
         top = QHBoxLayout()
-        top.setContentsMargins(16, 0, 8, 8)
+        top.setContentsMargins(INNER, 0, 8, 8)
         top.addWidget(self.switch)
         top.addStretch(1)
         top.addWidget(self.act)
-        box = QVBoxLayout(self)
+        self._box = box = QVBoxLayout(self)
         box.setContentsMargins(8, 0, 8, 8)
         box.addLayout(top)
         box.addWidget(self.list, 1)
         box.addWidget(self.empty, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._box.setContentsMargins(side_margin(self) - INNER, 0, 8, 8)
 
     def show_rows(self, section: str, rows: Sequence[Row]) -> None:
         """Show one list; its first row is chosen when none is."""

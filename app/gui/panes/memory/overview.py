@@ -6,8 +6,9 @@ Clicks and the wheel move by change; the keys are J and K.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPen, QWheelEvent
@@ -59,8 +60,9 @@ class Overview(QWidget):
         self._changes: list[tuple[str, Change]] = []  # its group, and each change
         self._numbers: list[int] = []  # of the changes
         self._grave: list[bool] = []  # whether each is asked first
-        self._bars: list[tuple[int, int, str]] = []  # first px row, px rows, ink
-        self._drawn: object = None  # what the bars were made of
+        self._inks: list[str] = []  # of each px row; "" where no change lies
+        self._counted: frozenset[int] = frozenset()  # what was decided when they were made
+        self._tall = 0  # px they were made for
         self._front = 0
         self._turned = 0
         self.setFixedWidth(WIDE)
@@ -74,7 +76,7 @@ class Overview(QWidget):
     def show_deciding(self, deciding: Deciding) -> None:
         """Follow the decisions and the change in front."""
         if deciding is not self._deciding:
-            self._deciding = deciding
+            self._deciding, self._inks = deciding, []
             self._changes = [
                 (change.kind if group == "apart" else group, change)
                 for group, found in deciding.groups
@@ -154,31 +156,58 @@ class Overview(QWidget):
         painter.end()
 
     def _density(self) -> list[tuple[int, int, str]]:
-        """Bars of one ink: for each px row that of the change that matters most there, of what is
-        open before what is decided, of losses before others.
-
-        Counted anew only when something was decided, not at each step.
-        """
-        key = (self._deciding, self._deciding and self._deciding.turns, self.height())
-        if key == self._drawn:
-            return self._bars
-        self._drawn, bars, step = key, [], self._step()
-        said = self._deciding.said() if self._deciding is not None else {}
-        left, grave = [n not in said for n in self._numbers], self._grave
-        ends = [round((y - EDGE + 0.5) / step) for y in range(EDGE, self.height() - EDGE + 1)]
-        for y, (first, last) in enumerate(pairwise([0, *ends]), EDGE):
-            here = range(first, min(last, len(left)))
-            if not here:
-                continue
-            open_ = [at for at in here if left[at]]
-            most = next((at for at in open_ if grave[at]), open_[0] if open_ else -1)
-            ink = SHAPES[self._changes[most][0]][1] if open_ else "line_strong"
-            if bars and bars[-1][2] == ink and sum(bars[-1][:2]) == y:
-                bars[-1] = (bars[-1][0], bars[-1][1] + 1, ink)
-            else:
-                bars.append((y, 1, ink))
-        self._bars = bars
+        """Bars of one ink: first px row, px rows, ink."""
+        self._settle_inks()
+        bars: list[tuple[int, int, str]] = []
+        y = EDGE
+        for ink, same in groupby(self._inks):
+            high = sum(1 for _ in same)
+            if ink:
+                bars.append((y, high, ink))
+            y += high
         return bars
+
+    def _settle_inks(self) -> None:
+        """The ink of each px row: that of the change that matters most there, of what is open
+        before what is decided, of losses before others. A decision costs its own rows only."""
+        deciding = self._deciding
+        if deciding is None:
+            return
+        said, many = deciding.said(), max(self.height() - 2 * EDGE, 0) + 1
+        if self._inks and self._tall == self.height():
+            turned = self._counted ^ said.keys()
+            rows = {self._row_of(deciding.place_of(n)) for n in turned}
+        else:
+            turned, rows = True, set(range(many))
+            self._inks = [""] * many
+        self._tall = self.height()
+        if turned:
+            self._counted = frozenset(said)
+        for row in rows:
+            self._inks[row] = self._ink(row, said)
+
+    def _edge(self, row: int) -> int:
+        """The place of the first change of a px row."""
+        return round((row - 0.5) / self._step()) if row > 0 else 0
+
+    def _row_of(self, place: int) -> int:
+        """The px row in which a change lies."""
+        row = max(0, min(int(place * self._step()), len(self._inks) - 1))
+        while row and self._edge(row) > place:
+            row -= 1
+        while row + 1 < len(self._inks) and self._edge(row + 1) <= place:
+            row += 1
+        return row
+
+    def _ink(self, row: int, said: Mapping[int, object]) -> str:
+        here = range(self._edge(row), min(self._edge(row + 1), len(self._numbers)))
+        if not here:
+            return ""
+        left = [at for at in here if self._numbers[at] not in said]
+        if not left:
+            return "line_strong"
+        most = next((at for at in left if self._grave[at]), left[0])
+        return SHAPES[self._changes[most][0]][1]
 
 
 def _shape(painter: QPainter, mark: Mark, center: QPointF, r: float) -> None:

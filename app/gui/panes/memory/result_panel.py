@@ -7,10 +7,35 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.engine.records import Change, Decision
 from app.gui.look.text import thousands, tr
+from app.gui.panes.memory.lazy import LazyModel
 from app.gui.panes.memory.lines_view import LinesView
 from app.gui.panes.memory.result import Result, tints
 from app.gui.widgets.labels import T
 from app.gui.widgets.meter import Share
+
+
+class ResultLines(LinesView):
+    """The lines of a result, made as they are looked at."""
+
+    model_type = LazyModel
+    rows_model: LazyModel
+
+    def show_result(self, result: Result | None, *, follows: bool) -> None:
+        """`follows`: it is what became of the one shown: choice, heights and place stay."""
+        model, top = self.rows_model, self.rowAt(0)
+        if result is None or not follows:
+            self.forget_all()
+            model.show_source(result.rows if result is not None else None)
+            self.measure_all()
+            return
+        before, stood = model.rowCount(), self.rowViewportPosition(top)
+        model.follow_source(result.rows, result.first)
+        if top > result.first:  # what is read does not move
+            bar = self.verticalScrollBar()
+            self.updateGeometries()
+            top = max(top + model.rowCount() - before, 0)
+            bar.setValue(bar.value() + self.rowViewportPosition(top) - stood)
+        self.measure_near()
 
 
 class ResultPanel(QWidget):
@@ -19,7 +44,7 @@ class ResultPanel(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.result: Result | None = None
-        self.lines = LinesView(tr("Result: what Apply writes now"), compact=True, left=0)
+        self.lines = ResultLines(tr("Result: what Apply writes now"), compact=True, left=0)
         self.lines.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.share = Share(tr("Budget"), 72)
         self.budget = T("", "small", "text_soft", tabular=True)
@@ -48,8 +73,9 @@ class ResultPanel(QWidget):
 
     def show_result(self, result: Result) -> None:
         """The lines with their signs."""
+        follows = self.result is not None
         self.result = result
-        self.lines.set_rows(result.rows)
+        self.lines.show_result(result, follows=follows)
 
     def show_front(self, focus: Change | None, decision: Decision | None) -> None:
         """Tint the lines the change in front is about, and bring them into view."""
@@ -62,4 +88,4 @@ class ResultPanel(QWidget):
 
     def clear(self) -> None:
         self.result = None
-        self.lines.set_rows([])
+        self.lines.show_result(None, follows=False)

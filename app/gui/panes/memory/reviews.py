@@ -254,9 +254,9 @@ class Reviews:
             found: Preview = await self.desk.engine.ask.preview(
                 proposal.info.id, deciding.decisions()
             )
-            known = review.right.result.plain if review.right.result is not None else ()
+            shown = review.right.result.rows if review.right.result is not None else None
             result = await asyncio.to_thread(
-                result_of, proposal.base, found, accepted(deciding), review.pinned, known
+                result_of, proposal.base, found, accepted(deciding), review.pinned, shown
             )
             if review.deciding is not deciding or turns != deciding.turns:
                 self._preview_wanted = True
