@@ -114,4 +114,4 @@ class Upkeep:
 
         done = await self._index.index_all_from_workspace(progress, rebuild=rebuild)
         self._bus.changed("index")
-        return f"{done.files} files, {done.changed} changed, in {done.seconds:.1f} s."
+        return f"{done.files} files, {done.changed} changed."

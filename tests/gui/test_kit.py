@@ -179,6 +179,19 @@ def test_one_notice_for_each_cause_and_two_at_most(qtbot):
     flush_deleted()
 
 
+def test_a_long_cause_leaves_the_remedy_a_line_of_its_own(qtbot):
+    notices = shown(qtbot, Notices(), width=600)
+    bar = notices.show_notice("This file is not understood: " + "a long reason " * 4, "Correct it.")
+    short = notices.show_notice("Down", "Correct it.")
+    QApplication.processEvents()
+    assert bar.text.y() >= bar.cause.geometry().bottom()
+    assert bar.text.width() >= bar.text.sizeHint().width()
+    assert short.text.x() > short.cause.geometry().right()
+    notices.resize(1_600, notices.height())
+    QApplication.processEvents()
+    assert bar.text.x() > bar.cause.geometry().right(), "beside it again where there is room"
+
+
 def test_the_act_of_a_notice_runs(qtbot):
     notices = shown(qtbot, Notices())
     done: list[str] = []

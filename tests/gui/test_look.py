@@ -15,6 +15,7 @@ from PySide6.QtGui import QPalette
 from app.gui.look import icons, text
 from app.gui.look import theme as look
 from app.gui.look import type as look_type
+from app.gui.look.calls import call_line
 
 GUI = Path(look.__file__).parents[1]
 
@@ -177,3 +178,20 @@ def test_previews_neutralise_what_reorders_and_name_what_is_blank():
     assert text.preview("\u200b" * 200, blank="New session") == "New session"
     assert text.preview("one\ntwo\tthree\x07") == "one two three"
     assert text.preview("مرحبا") == "مرحبا"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ('{"cmd": "make ship", "n": 1}', "make ship"),
+        ('{"command": "make\\ntest"}', "make test"),
+        ('{"a": 1, "b": "two\\nlines"}', "a: 1, b: two lines"),
+        ('{"bed": 2, "names": ["番茄"]}', 'bed: 2, names: ["番茄"]'),
+        ("{}", ""),
+        ("", ""),
+        ("not json", "not json"),
+        ("[1, 2]", "[1, 2]"),
+    ],
+)
+def test_what_a_tool_was_asked_in_one_line(arguments: str, line: str) -> None:
+    assert call_line(arguments) == line

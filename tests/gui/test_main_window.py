@@ -185,6 +185,18 @@ def test_everything_that_takes_focus_has_a_name(window, qloop):
     assert nameless == []
 
 
+def test_a_pane_that_was_visited_takes_no_room_from_the_inspector(window, qloop):
+    window.start()
+    turn(qloop)
+    wide = window.stage.bed.width()
+    window.show_target(Target("memory"))
+    window.pane("memory").setMinimumWidth(1_000)
+    window.show_target(Target("chat"))
+    QApplication.processEvents()
+    assert window.stage.inspector_visible()
+    assert window.stage.bed.width() == wide
+
+
 def test_small_windows_fold_inspector_then_sidebar(window, qloop):
     window.start()
     turn(qloop)

@@ -109,7 +109,8 @@ class Button(Pressable):
             width += 22
         if self._key:
             width += QFontMetricsF(font("tiny", 500)).horizontalAdvance(self._key) + 8
-        return QSize(round(width + 0.5), max(self._least, round(metrics.height() + 12)))
+        pad = self._least - 16  # a line of text of the usual size is 16 px
+        return QSize(round(width + 0.5), max(self._least, round(metrics.height() + pad)))
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()

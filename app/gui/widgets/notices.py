@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.gui.look.text import plural, tr
 from app.gui.look.theme import theme, token
@@ -64,8 +65,11 @@ class NoticeBar(QWidget):
         row.setContentsMargins(14, 0, 6, 0)
         row.setSpacing(9)
         row.addWidget(IconLabel(icon, 16, ink))
-        row.addWidget(self.cause)
-        row.addWidget(self.text, 1)
+        self._words = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._words.setSpacing(9)
+        self._words.addWidget(self.cause)
+        self._words.addWidget(self.text, 1)
+        row.addLayout(self._words, 1)
         for act in acts:
             link = Link(act.title, "body", key=act.key)
             link.clicked.connect(act.run)
@@ -81,6 +85,21 @@ class NoticeBar(QWidget):
 
     def set_text(self, text: str) -> None:
         self.text.setText(text)
+        self._settle()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._settle()
+
+    def _settle(self) -> None:
+        """What was kept, and the remedy, go below a cause that leaves them no room."""
+        needed = self.cause.sizeHint().width() + 9 + self.text.sizeHint().width()
+        below = bool(self.text.text()) and needed > self._words.geometry().width()
+        way = QBoxLayout.Direction.TopToBottom if below else QBoxLayout.Direction.LeftToRight
+        if self._words.direction() != way:
+            self._words.setDirection(way)
+            self._words.setSpacing(2 if below else 9)
+            self.setMinimumHeight(56 if below else 40)
 
     def paintEvent(self, event: object) -> None:
         painter = smooth(self)
@@ -91,12 +110,12 @@ class NoticeBar(QWidget):
 class Notices(QWidget):
     """The notices of one pane: newest on top, two at most, the rest behind a link."""
 
-    def __init__(self, parent: QWidget | None = None, margin: int = 16) -> None:
+    def __init__(self, parent: QWidget | None = None, margin: int = 16, top: int = 0) -> None:
         super().__init__(parent)
         self._bars: dict[str, NoticeBar] = {}
         self._all = False
         self._box = QVBoxLayout(self)
-        self._box.setContentsMargins(margin, 0, margin, 8)
+        self._box.setContentsMargins(margin, top, margin, 8)
         self._box.setSpacing(6)
         self._more = Link("")
         self._more.clicked.connect(self._show_all)

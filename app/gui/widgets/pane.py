@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -224,6 +224,10 @@ class PaneHead(QWidget):
         """Put acts at the right, in this order."""
         for widget in widgets:
             self.acts.addWidget(widget)
+
+    def lead(self, widget: QWidget) -> None:
+        """Put the way back, or to a folded list, before the title."""
+        cast("QHBoxLayout", self.layout()).insertWidget(0, widget)
 
     def set_line(self, on: bool) -> None:
         """A hairline under the head while content scrolls beneath it."""

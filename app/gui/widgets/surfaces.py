@@ -12,7 +12,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QSizePolicy,
@@ -107,6 +107,11 @@ class Hairline(QWidget):
         painter.end()
 
 
+def side_margin(widget: QWidget, wide: int = 24) -> int:
+    """Px beside a place's text: `wide`, at most 16 in a window below 1000 px (look.md, 4)."""
+    return min(wide, 16) if widget.window().width() < 1000 else wide
+
+
 class EmptyState(QWidget):
     """What will be here, how it gets here, and the act: left-aligned, in the upper third."""
 
@@ -128,13 +133,14 @@ class EmptyState(QWidget):
         self.head = T(head, "head", wrap=True)
         self.sentence = T(sentence, "body", "text_soft", wrap=True)
         self.sentence.setMaximumWidth(560)
+        self._margin = margin
         self.button = Button(act, icon=icon, key=key)
         if not act:  # never setVisible(True) here: without a parent it would be a window
             self.button.hide()
         self.button.clicked.connect(self.acted)
         if run is not None:
             self.acted.connect(run)
-        box = QVBoxLayout(self)
+        self._box = box = QVBoxLayout(self)
         box.setContentsMargins(margin, 24, margin, 24)
         box.setSpacing(6)
         box.addStretch(1)
@@ -143,6 +149,11 @@ class EmptyState(QWidget):
         box.addSpacing(6)
         box.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
         box.addStretch(4)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        side = side_margin(self, self._margin)
+        self._box.setContentsMargins(side, 24, side, 24)
 
     def set_words(self, head: str, sentence: str = "", act: str = "") -> None:
         self.head.setText(head)

@@ -85,7 +85,7 @@ class MainWindow(QWidget):
         self.sidebar = Sidebar()
         self.stage = Stage(self.state.inspector_width)
         self.stage.set_wish(self.state.inspector)
-        self.notices = Notices()
+        self.notices = Notices(top=8)
         self.status = StatusLine()
         upper = QHBoxLayout()
         upper.setSpacing(0)

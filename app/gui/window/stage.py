@@ -6,7 +6,7 @@ pane in front; the stage only gives it room.
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -47,6 +47,14 @@ class InspectorBed(QWidget):
         painter.end()
 
 
+class _Stack(QStackedWidget):
+    """As narrow as the pane in front can be: one that was visited before takes no room from it."""
+
+    def minimumSizeHint(self) -> QSize:
+        front = self.currentWidget()
+        return QSize() if front is None else front.minimumSizeHint()
+
+
 class Stage(QWidget):
     """Stack and inspector. `inspector_seen(bool)` as it comes and goes."""
 
@@ -54,7 +62,8 @@ class Stage(QWidget):
 
     def __init__(self, width: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.stack = QStackedWidget()
+        self.stack = _Stack()
+        self.stack.currentChanged.connect(self.stack.updateGeometry)
         self.bed = InspectorBed()
         self.bed.setMinimumWidth(LEAST)
         self.bed.setMaximumWidth(WIDEST)

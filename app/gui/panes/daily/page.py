@@ -40,7 +40,7 @@ class DayPage(QWidget):
         self.back.hide()
         self.head.add(self.before, self.after, self.back, self.flush)
         self.head.acts.setSpacing(6)
-        self.head.layout().insertWidget(0, self.fold)  # type: ignore[union-attr]
+        self.head.lead(self.fold)
         self.strip = QWidget()
         strip = QHBoxLayout(self.strip)
         strip.setContentsMargins(12, 0, 12, 8)

@@ -10,7 +10,7 @@ from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.gui.look.text import plural, preview, tr
@@ -19,6 +19,7 @@ from app.gui.panes.search.asking import Out
 from app.gui.widgets.labels import Clickable, IconLabel, KeyCaps, KeyLegend, Link, T
 from app.gui.widgets.paint import focus_ring, rounded, smooth
 from app.gui.widgets.rows import Row, RowList
+from app.gui.widgets.surfaces import side_margin
 
 MOST_RECENT = 12
 MOST_SAVED = 40
@@ -200,7 +201,7 @@ class NonePart(QWidget):
         self._cards.setSpacing(8)
         self._sign = IconLabel("circle-check", 14, "ok")
         self.index = T("", "small", "text_soft", wrap=True)
-        box = QVBoxLayout(self)
+        self._box = box = QVBoxLayout(self)
         box.setContentsMargins(24, 64, 24, 24)
         box.setSpacing(6)
         box.addWidget(self.head)
@@ -214,6 +215,11 @@ class NonePart(QWidget):
         state.addWidget(self.index, 1)
         box.addLayout(state)
         box.addStretch(1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        side = side_margin(self)
+        self._box.setContentsMargins(side, 64, side, 24)
 
     def set_reason(self, head: str, reason: str) -> None:
         """Why there are no hits; the ways out come after."""
