@@ -20,7 +20,8 @@ import apsw
 from msgspec.structs import replace
 
 from app.engine.records import Hit, Query, SearchMode, SearchResult
-from app.engine.search.days import days_meant
+from app.engine.search.days import Span, days_meant
+from app.engine.search.finding import Ranked
 from app.engine.search.folding import Folding, folded_layers
 from app.engine.search.literal import Found, Stopped, scan_files
 from app.engine.search.matching import (
@@ -164,15 +165,40 @@ class Answering:
         def judge(text: str) -> list[Stretch] | None:
             return words_match(parsed, text, typing=typing, halt=self._halt)
 
+        if query.newest_first or not expression:
+            scored, found = self._newest(store, expression, verify=verify), None
+        else:
+            scored, found = self._ranked(store, expression, verify=verify)
+        return self._result(
+            store, texts, "words", expression, scored, judge, verify=verify,
+            cut=len(scored) == self._wanted(verify), found=found,
+        )  # fmt: skip
+
+    def _newest(self, store: Store, expression: str, *, verify: bool) -> list[tuple[float, Row]]:
+        """The candidates of this page, newest first."""
+        parsed = self._parsed
         rows = store.find(
             expression, without_expression(parsed), parsed.filters,
-            limit=self._wanted(verify), newest=query.newest_first, start=query.start,
+            limit=self._wanted(verify), start=self._query.start,
         )  # fmt: skip
-        scored = [(-row.rank, row) for row in rows]
-        cut = len(rows) == self._wanted(verify)
-        return self._result(
-            store, texts, "words", expression, scored, judge, verify=verify, cut=cut
-        )
+        return [(0.0, row) for row in rows]
+
+    def _ranked(
+        self, store: Store, expression: str, *, verify: bool
+    ) -> tuple[list[tuple[float, Row]], Ranked]:
+        """The candidates of this page, best first; behind those that were put in order, further
+        ones, newest first."""
+        parsed, start, wanted = self._parsed, self._query.start, self._wanted(verify)
+        without = without_expression(parsed)
+        found = store.ranked(expression, without, parsed.filters)
+        scores = {number: score for score, number in found.best[start : start + wanted]}
+        rows = store.rows(list(scores))
+        if found.floor and len(scores) < wanted:
+            rows += store.find(
+                expression, without, parsed.filters, below=found.floor,
+                limit=wanted - len(scores), start=max(0, start - len(found.best)),
+            )  # fmt: skip
+        return [(scores.get(row.id, 0.0), row) for row in rows], found
 
     def _natural(self, store: Store, texts: Texts) -> SearchResult:
         parsed, query = self._parsed, self._query
@@ -190,17 +216,17 @@ class Answering:
         unwanted = replace(parsed, groups=())
         units = telling(store, natural_units(wanted))
         expression = " OR ".join(unit.expression for unit in units)
+        found: Ranked | None = None
         if query.newest_first:
-            rows = store.find(
-                expression, without_expression(parsed), parsed.filters,
-                limit=self._wanted(verify), newest=True, start=query.start,
-            )  # fmt: skip
-            scored = [(0.0, row) for row in rows]
-            cut = len(rows) == self._wanted(verify)
+            scored = self._newest(store, expression, verify=verify)
+            cut = len(scored) == self._wanted(verify)
+        elif len(units) == 1 and not self._spans():  # nothing to weigh against another
+            scored, found = self._ranked(store, expression, verify=verify)
+            cut = len(scored) == self._wanted(verify)
         else:
             scored, cut = self._weighed(store, texts, units, verify=verify)
         return self._result(
-            store, texts, "natural", expression, scored, judge, verify=verify, cut=cut
+            store, texts, "natural", expression, scored, judge, verify=verify, cut=cut, found=found
         )
 
     def _weighed(
@@ -209,15 +235,19 @@ class Answering:
         """Documents that hold a term, or stand beside one that does, best first; whether there
         are more."""
         parsed, start = self._parsed, self._query.start
-        today = self._now.astimezone(self._zone).date()
         question = Question(
             store, texts, without=without_expression(parsed), filters=parsed.filters,
-            spans=days_meant(self._query.text[:LONGEST_QUERY], today), zone=self._zone,
+            spans=self._spans(), zone=self._zone,
             halt=self._halt,
         )  # fmt: skip
         candidates = start + (CANDIDATES if verify else self._query.limit * 2 + SPARE)
         scored, cut = question.best(units, candidates)
         return scored[start:], cut
+
+    def _spans(self) -> list[Span]:
+        """The days that the question speaks of."""
+        today = self._now.astimezone(self._zone).date()
+        return days_meant(self._query.text[:LONGEST_QUERY], today)
 
     def _wanted(self, verify: bool) -> int:
         """How many candidates are read for a page."""
@@ -226,8 +256,9 @@ class Answering:
     def _result(
         self, store: Store, texts: Texts, mode: SearchMode, expression: str,
         scored: list[tuple[float, Row]], judge: Judge, *, verify: bool, cut: bool,
+        found: Ranked | None = None,
     ) -> SearchResult:  # fmt: skip
-        """`cut` says that there are candidates behind the scored ones."""
+        """`cut` says that there are candidates behind the scored ones; `found` has counted."""
         if not scored:
             return SearchResult((), 0, {}, mode)
         natural = mode == "natural"
@@ -241,8 +272,11 @@ class Answering:
             complete = len(scored) < (CANDIDATES if natural else VERIFIED)
             counts = seen
         else:
-            without = without_expression(self._parsed)
-            counts, complete = store.count(expression, without, self._parsed.filters)
+            if found is not None:
+                counts, complete = found.counts, found.complete
+            else:
+                without = without_expression(self._parsed)
+                counts, complete = store.count(expression, without, self._parsed.filters)
             if not natural:
                 counts = _less(counts, lost)
                 self._gone += sum(lost.values())

@@ -41,23 +41,37 @@ def conditions(
                     marks = f"SELECT id FROM names WHERE lower(name) IN ({marks})"
                 where.append(f"{column} {operator} ({marks})")
                 values += sorted(names)
-    more, more_values = _more(filters, "t.rowid" if match else "d.id", late)
-    return [*where, *more], [*values, *more_values]
+    for more, more_values in (
+        within(filters, "t.rowid" if match else "d.id", late),
+        _more(filters),
+    ):
+        where += more
+        values += more_values
+    return where, values
 
 
-def _more(filters: Filters, number: str, late: int) -> tuple[list[str], list[Any]]:
+def within(filters: Filters, number: str, late: int) -> tuple[list[str], list[Any]]:
+    """The times of a query as conditions on the row id, called `number`: quick, but not exact."""
+    where: list[str] = []
+    values: list[Any] = []
+    if filters.after is not None:
+        where.append(f"{number}>=?")
+        values.append(max(0, int(filters.after.timestamp())))
+    if filters.before is not None:
+        where.append(f"{number}<?")
+        values.append(ceil(filters.before.timestamp()) + late + 1)
+    return where, values
+
+
+def _more(filters: Filters) -> tuple[list[str], list[Any]]:
     where: list[str] = []
     values: list[Any] = [f"{_glob(name)}*" for name in sorted(filters.sessions)]
     if values:
         where.append("(" + " OR ".join(["f.session GLOB ?"] * len(values)) + ")")
-    if filters.after is not None:
-        after = filters.after.timestamp()
-        where.append(f"{number}>=? AND d.id*1000+d.part>=?")  # the first is quick, the other exact
-        values += [max(0, int(after)), ceil(after * 1000)]
-    if filters.before is not None:
-        before = filters.before.timestamp()
-        where.append(f"{number}<? AND d.id*1000+d.part<?")
-        values += [ceil(before) + late + 1, ceil(before * 1000)]
+    for instant, sign in ((filters.after, ">="), (filters.before, "<")):
+        if instant is not None:
+            where.append(f"d.id*1000+d.part{sign}?")
+            values.append(ceil(instant.timestamp() * 1000))
     flags = {"evicted": EVICTED, "error": ERROR}
     for name in sorted(filters.has):
         where.append("d.tool<>0" if name == "tool" else "d.flags&?<>0")

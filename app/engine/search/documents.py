@@ -198,6 +198,6 @@ def text_at(file: BinaryIO, layer: Layer, place: Place) -> str | None:
     return plain_line(text)
 
 
-def open_for_reading(path: Path) -> BinaryIO:
+def open_for_reading(path: Path | str) -> BinaryIO:
     """Open a file for `documents` and `text_at`."""
-    return path.open("rb", buffering=1 << 16)
+    return open(path, "rb", buffering=1 << 16)

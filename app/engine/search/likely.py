@@ -33,10 +33,11 @@ _BREAK = Token(0, 0, ("",))
 """Stands where something was left out: nothing follows across it."""
 
 
-def likely_tokens(text: str, letters: frozenset[str]) -> Iterator[Token]:
+def likely_tokens(text: str, letters: frozenset[str], *, row: bool = True) -> Iterator[Token]:
     """The tokens of the parts of `text` that hold any of `letters` (folded), or may do so.
 
-    Where tokens were left out between them, one without letters stands.
+    Where tokens were left out between them, one without letters stands; without `row`, when nobody
+    asks which tokens follow each other, none does.
     """
     low = text.lower()
     if len(low) != len(text):  # the places would not be the same
@@ -44,7 +45,7 @@ def likely_tokens(text: str, letters: frozenset[str]) -> Iterator[Token]:
         return
     end = 0
     for start, stop in _parts(text, low, letters):
-        if 0 < end < start and next(tokens(text, end, start), None) is not None:
+        if row and 0 < end < start and next(tokens(text, end, start), None) is not None:
             yield _BREAK
         yield from tokens(text, start, stop)
         end = stop

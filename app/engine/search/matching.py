@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
+from msgspec import Struct
+
 from app.engine.records import Span
 from app.engine.search.likely import all_beginnings, likely_tokens
 from app.engine.search.literal import Stopped
@@ -21,7 +23,7 @@ from app.engine.search.terms import Token, fold, fold_with_map
 WIDTH = 240
 """Characters of a hit's text, unless told otherwise."""
 MOST_SPANS = 64
-LOOK_UP = 500
+LOOK_UP = 200
 """Tokens after which one looks whether to stop."""
 
 Halt = Callable[[], bool]
@@ -35,7 +37,7 @@ def words_match(
 
     Raises `Stopped` soon after `halt()` is true, also within a long text.
     """
-    found = _tokens(text, _letters(parsed), halt)
+    found = _tokens(text, _sought((*parsed.terms, *parsed.without)), halt)
     folded = _Folded(text)
     for term in parsed.without:
         if term_places(term, found, folded):
@@ -60,13 +62,15 @@ def natural_match(
 
     Raises `Stopped` as `words_match` does.
     """
-    found = _tokens(text, _natural_letters((*wanted, *without)), halt)
+    found = _tokens(text, _naturally_sought((*wanted, *without)), halt)
     folded = _Folded(text)
     if any(term_places(term, found, folded) for term in without):
         return None
     places: list[Stretch] = []
     count = 0
     for term in wanted:
+        if halt is not None and halt():
+            raise Stopped
         if term.quoted or (term.needle and len(term.main) == 1):
             here = term_places(term, found, folded)
         else:
@@ -76,24 +80,34 @@ def natural_match(
     return (places, count) if places else None
 
 
-@lru_cache(maxsize=16)
-def _letters(parsed: Parsed) -> frozenset[str]:
-    """What must stand in a text where any of the terms does."""
-    return frozenset(word for term in (*parsed.terms, *parsed.without) for word in term.main)
+class _Sought(Struct, frozen=True):
+    """What must stand in a text where any of some terms does, and whether one is several tokens in
+    a row."""
+
+    letters: frozenset[str]
+    row: bool
 
 
 @lru_cache(maxsize=16)
-def _natural_letters(terms: tuple[Term, ...]) -> frozenset[str]:
-    """The same for terms in any of their forms."""
+def _sought(terms: tuple[Term, ...]) -> _Sought:
     words = (word for term in terms for word in term.main)
-    return frozenset(words) | all_beginnings(stem for term in terms for stem in term.stems)
+    return _Sought(frozenset(words), any(len(term.main) > 1 for term in terms))
 
 
-def _tokens(text: str, letters: frozenset[str], halt: Halt | None) -> list[Token]:
+@lru_cache(maxsize=16)
+def _naturally_sought(terms: tuple[Term, ...]) -> _Sought:
+    """The same for terms in any of their forms."""
+    plain = _sought(terms)
+    return _Sought(
+        plain.letters | all_beginnings(stem for term in terms for stem in term.stems), plain.row
+    )
+
+
+def _tokens(text: str, sought: _Sought, halt: Halt | None) -> list[Token]:
     """The tokens that matter; of a long text they are many, and somebody may have stopped
     waiting."""
     found: list[Token] = []
-    for token in likely_tokens(text, letters):
+    for token in likely_tokens(text, sought.letters, row=sought.row):
         found.append(token)
         if len(found) % LOOK_UP == 0 and halt is not None and halt():
             raise Stopped

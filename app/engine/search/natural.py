@@ -13,8 +13,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from app.engine.search.query import Parsed, Term, begins_with_letter, phrase, term_of
-from app.engine.search.terms import STEM_MARK, fold
+from app.engine.search.query import (
+    Parsed,
+    Term,
+    any_form,
+    begins_with_letter,
+    phrase,
+    term_of,
+)
+from app.engine.search.terms import fold
 
 
 class Unit(Struct, frozen=True):
@@ -48,11 +55,6 @@ def natural_units(wanted: tuple[Term, ...]) -> list[Unit]:
             unit = Unit(f'"{stem}"*' if opened else any_form(stem), stem, opened, word=word)
             units.setdefault(unit.expression, unit)
     return list(units.values())
-
-
-def any_form(stem: str) -> str:
-    """The FTS5 expression for a word in all forms that share a stem."""
-    return f'"{stem}" OR "{STEM_MARK}{stem}"' if stem.isascii() else f'"{stem}"'
 
 
 def natural_expression(wanted: tuple[Term, ...]) -> str:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from app.engine.records import LAYERS
 from app.engine.search.stems import stem
-from app.engine.search.terms import Token, fold, tokens
+from app.engine.search.terms import STEM_MARK, Token, fold, tokens
 
 LONGEST_QUERY = 2_000
 """Characters of a query that count."""
@@ -320,6 +320,11 @@ def phrase(term: Term) -> str:
     words = term.main[:-1] if begins_with_letter(term) else term.main
     quoted = '"' + " ".join(words) + '"' if words else ""
     return quoted + "*" if term.open and words == term.main else quoted
+
+
+def any_form(stem: str) -> str:
+    """The FTS5 expression for a word in all forms that share a stem."""
+    return f'"{stem}" OR "{STEM_MARK}{stem}"' if stem.isascii() else f'"{stem}"'
 
 
 def begins_with_letter(term: Term) -> bool:

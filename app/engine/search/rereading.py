@@ -34,8 +34,8 @@ SHARED_BY, SHARED_WORDS, SHARED = 20, 30, 0.1
 """Among how many of the best words are looked for, how many of them count, and how much."""
 MOST_LOOKED_UP = 60
 """Shared words whose rarity the index is asked for."""
-COMMON_WORD = 0.1
-"""Share of all documents above which a shared word tells nothing."""
+COMMON_WORD, COMMON_WORDS = 0.1, 10_000
+"""Share of all documents, and number of them, from which on a shared word tells nothing."""
 
 
 class Read(Struct):
@@ -135,7 +135,7 @@ def shared_words(
     worth = {
         word: weight[word] * math.log(total / known[word])
         for word in words
-        if 0 < known.get(word, 0) <= COMMON_WORD * total
+        if 0 < known.get(word, 0) <= COMMON_WORD * total and known[word] < COMMON_WORDS
     }
     top = sorted(worth, key=lambda word: -worth[word])[:SHARED_WORDS]
     return {word: SHARED * worth[word] / worth[top[0]] * rarity(known[word], total) for word in top}

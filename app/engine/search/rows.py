@@ -78,10 +78,11 @@ Told = Document | Marked | Hidden | Shown
 
 
 class Row(Struct, frozen=True, gc=False):
-    """One document that may match, and its rank (bm25: lower is better; 0.0 without terms).
+    """One document that may match.
 
     `path` of the layer `history` names no file: `history:12` is version 12 of MEMORY.md,
-    `proposal:<id>` a proposal. `ms` is the document's moment, milliseconds since the epoch.
+    `proposal:<id>` a proposal. `ms` is the document's moment, milliseconds since the epoch;
+    `held` says that the index itself holds the text of `path`.
     """
 
     id: int
@@ -97,7 +98,7 @@ class Row(Struct, frozen=True, gc=False):
     role: str
     tool: str
     ms: int
-    rank: float
+    held: bool
 
     @property
     def when(self) -> datetime:
@@ -142,7 +143,7 @@ FILE_COLUMNS = (
 ROW_COLUMNS = (
     "d.id, f.id, f.path, f.layer, f.session, d.ord, d.line, d.offset, d.length, d.entry, "
     "(SELECT name FROM names WHERE id=d.role), (SELECT name FROM names WHERE id=d.tool), "
-    "d.id*1000+d.part"
+    "d.id*1000+d.part, f.text IS NOT NULL"
 )
 
 

@@ -5,37 +5,26 @@ its terms under the same row id (see `writing.py`); the text itself stays in the
 stands in none (`files.text`).
 
 Invariant: one piece of a path changes in one transaction; either all of its documents are there or
-none of the new ones. Everything here can be rebuilt from the files. All of it is synchronous.
+none of the new ones. Everything here can be rebuilt from the files. All of it is synchronous. What
+is asked of it stands in `finding.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import apsw
 from msgspec.structs import astuple
 
-from app.engine.search.conditions import conditions
+from app.engine.search.finding import Finding
 from app.engine.search.past import HISTORY
 from app.engine.search.preparing import Piece
-from app.engine.search.query import Filters
-from app.engine.search.rows import FILE_COLUMNS, ROW_COLUMNS, FileRow, Posting, Row
-from app.engine.search.terms import FENCE, STEM_MARK
+from app.engine.search.rows import FILE_COLUMNS, FileRow
 from app.engine.search.writing import EACH, Writing, bound
 
 SCHEMA = 3
-COUNTED = 10_000
-"""Documents that are counted, and among which is ranked, before an answer is called incomplete."""
-POSTINGS = 4_000
-"""Documents of one term that natural mode weighs; of a more frequent one, the newest."""
-ALL_POSTINGS = 24_000
-"""The same of all terms of a question, about."""
-
-LOOKED_UP = 4
-"""Words that are counted before one looks whether to stop."""
 HASH_BYTES = 8_000_000
 """Bytes of new terms FTS5 gathers in memory before it writes them out."""
 MERGE_PAGES = 2_000
@@ -65,17 +54,14 @@ class Damaged(Exception):
     """The file is no index of this version: it has to be built anew."""
 
 
-class Store:
+class Store(Finding):
     """One connection to an index file, for one workspace (rows of others are never seen)."""
 
     def __init__(self, path: Path, workspace: str, *, reading: bool = False) -> None:
         """Open `path`, making a new index where there is none. Raises `Damaged`."""
-        self._workspace = workspace
-        self._halt: Callable[[], bool] | None = None
         flags = apsw.SQLITE_OPEN_READWRITE | (0 if reading else apsw.SQLITE_OPEN_CREATE)
         try:
-            # apsw types a value as bytes, numbers or text; which it is, the statement says.
-            self._db: Any = apsw.Connection(str(path), flags=flags)
+            super().__init__(apsw.Connection(str(path), flags=flags), workspace)
         except apsw.Error as error:
             raise Damaged(str(error)) from error
         try:
@@ -117,20 +103,6 @@ class Store:
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 self._db.execute("PRAGMA journal_mode=DELETE").fetchall()
         self._db.close(True)
-
-    # ------------------------------------------------------------------ stopping
-
-    def stop_when(self, halt: Callable[[], bool] | None) -> None:
-        """From now on a statement ends with `apsw.InterruptError` once `halt()` is true."""
-        self._halt = halt
-
-    def _stopping(self) -> bool:
-        return self._halt is not None and self._halt()
-
-    def interrupt(self) -> None:
-        """End the statement that runs now; safe from any thread."""
-        with suppress(apsw.Error):
-            self._db.interrupt()
 
     # ------------------------------------------------------------------ files
 
@@ -208,139 +180,6 @@ class Store:
             (self._workspace, bound(list(paths))),
         )
         return dict(found.fetchall())
-
-    # ------------------------------------------------------------------ finding
-
-    def _where(self, match: str, without: str, filters: Filters) -> tuple[list[str], list[Any]]:
-        found = self._db.execute("SELECT value FROM meta WHERE key='late'").fetchone()
-        return conditions(self._workspace, match, without, filters, found[0])
-
-    def find(
-        self, expression: str, without: str, filters: Filters, *, limit: int, newest: bool,
-        start: int = 0,
-    ) -> list[Row]:  # fmt: skip
-        """Documents that match, best or newest first, without the first `start` of them. An empty
-        expression means all, newest first.
-
-        Ranking looks at the newest `COUNTED` matches only, so that a word of every line costs no
-        more than a rare one.
-        """
-        where, values = self._where(expression, without, filters)
-        rank = "t.rank" if expression and not newest else "0.0"
-        source = "docs d"
-        if expression:
-            source = "terms t JOIN docs d ON d.id=t.rowid"
-            if not newest:
-                floor = self._floor(expression)
-                if floor:
-                    where.append("t.rowid>=?")
-                    values.append(floor)
-        order = "t.rank, d.id DESC" if expression and not newest else "d.id DESC"
-        if expression and newest:
-            order = "t.rowid DESC"
-        sql = (
-            f"SELECT {ROW_COLUMNS}, {rank} FROM {source} CROSS JOIN files f ON f.id=d.file "
-            f"WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ? OFFSET ?"
-        )
-        return [Row(*row) for row in self._db.execute(sql, (*values, limit, start))]
-
-    def count(self, expression: str, without: str, filters: Filters) -> tuple[dict[str, int], bool]:
-        """Matches per layer, and whether all were counted."""
-        where, values = self._where(expression, without, filters)
-        source = "terms t JOIN docs d ON d.id=t.rowid" if expression else "docs d"
-        order = "t.rowid" if expression else "d.id"
-        sql = (
-            "SELECT layer, count(*) FROM (SELECT f.layer AS layer "
-            f"FROM {source} CROSS JOIN files f ON f.id=d.file "
-            f"WHERE {' AND '.join(where)} ORDER BY {order} DESC LIMIT ?) GROUP BY layer"
-        )
-        counts: dict[str, int] = dict(self._db.execute(sql, (*values, COUNTED)).fetchall())
-        return counts, sum(counts.values()) < COUNTED
-
-    def postings(
-        self, expression: str, without: str, filters: Filters, most: int = POSTINGS
-    ) -> tuple[list[Posting], int]:
-        """The `most` newest documents that match one expression, and how many match (bounded)."""
-        where, values = self._where(expression, without, filters)
-        sql = (
-            "SELECT d.file, d.ord, d.flags FROM terms t JOIN docs d ON d.id=t.rowid "
-            f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} "
-            "ORDER BY t.rowid DESC LIMIT ?"
-        )
-        found = [Posting(*row) for row in self._db.execute(sql, (*values, most))]
-        if len(found) < most:
-            return found, len(found)
-        counted = self._db.execute(
-            "SELECT count(*) FROM (SELECT 1 FROM terms WHERE terms MATCH ? LIMIT ?)",
-            (expression, COUNTED),
-        ).fetchone()
-        return found, counted[0]
-
-    def near(self, places: Iterable[tuple[int, int]], filters: Filters) -> Iterator[Row]:
-        """The documents at these (file, order) places that pass the filters."""
-        where, values = self._where("", "", filters)
-        sql = (
-            f"SELECT {ROW_COLUMNS}, 0.0 FROM docs d CROSS JOIN files f ON f.id=d.file "
-            f"WHERE d.file=? AND d.ord=? AND {' AND '.join(where)}"
-        )
-        for place in places:
-            if self._stopping():
-                raise apsw.InterruptError
-            for row in self._db.execute(sql, (*place, *values)):
-                yield Row(*row)
-
-    def session_files(self) -> frozenset[int]:
-        """The ids of files in which neighbours belong together."""
-        return frozenset(
-            number for (number,) in self._db.execute("SELECT id FROM files WHERE layer='sessions'")
-        )
-
-    def _floor(self, expression: str) -> int:
-        found = self._db.execute(
-            "SELECT rowid FROM terms WHERE terms MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
-            (expression, COUNTED),
-        ).fetchone()
-        return 0 if found is None else found[0]
-
-    def unread(self) -> int:
-        """How many files are known, but left out as their text cannot be read."""
-        return self._db.execute(
-            "SELECT count(*) FROM files WHERE workspace=? AND problem<>''", (self._workspace,)
-        ).fetchone()[0]
-
-    # ------------------------------------------------------------------ vocabulary
-
-    def spelled(self, beginning: str, shortest: int, longest: int, most: int) -> list[str]:
-        """Words (no stems) that begin so, by length in characters; among the first `most`."""
-        end = beginning + "\U0010ffff" if beginning else FENCE
-        found = self._vocabulary(
-            "SELECT term FROM (SELECT term FROM temp.vocabulary WHERE term>=? AND term<? LIMIT ?) "
-            "WHERE length(term) BETWEEN ? AND ?",
-            (beginning, end, most, shortest, longest),
-        )
-        return [term for (term,) in found if term[0] not in (FENCE, STEM_MARK)]
-
-    def documents_with(self, words: Iterable[str]) -> dict[str, int]:
-        """In how many documents each word or stem stands."""
-        counts = dict.fromkeys(words, 0)
-        asked = [*counts, *(STEM_MARK + word for word in counts)]
-        for at in range(0, len(asked), LOOKED_UP):
-            if self._stopping():  # SQLite does not ask while it counts one word
-                raise apsw.InterruptError
-            some = tuple(asked[at : at + LOOKED_UP])
-            marks = ",".join("?" * len(some))
-            found = self._vocabulary(
-                f"SELECT term, doc FROM temp.vocabulary WHERE term IN ({marks})", some
-            )
-            for term, documents in found:
-                counts[term.removeprefix(STEM_MARK)] += documents
-        return counts
-
-    def _vocabulary(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        self._db.execute(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, terms, row)"
-        )
-        return self._db.execute(sql, values).fetchall()
 
     # ------------------------------------------------------------------ health
 

@@ -64,7 +64,7 @@ class Texts:
             if len(self._open) > MOST_OPEN:
                 self.__exit__(None, None, None)
                 self._open.clear()
-            self._open[row.path] = self._file(row.path)
+            self._open[row.path] = self._file(row)
         file = self._open[row.path]
         if file is None:
             return None
@@ -72,11 +72,11 @@ class Texts:
             return text_at(file, row.layer, (row.line, row.offset, row.length))
         return None
 
-    def _file(self, path: str) -> BinaryIO | None:
-        known = self._store.file(path)
+    def _file(self, row: Row) -> BinaryIO | None:
+        known = self._store.file(row.path) if row.held else None
         if known is not None and known.text is not None:
             return BytesIO(known.text.encode("utf-8", "replace"))
         try:
-            return open_for_reading(self._root / path)
+            return open_for_reading(f"{self._root}/{row.path}")
         except OSError:
             return None

@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 
 from app.engine.search.days import Span, fit
+from app.engine.search.finding import ALL_POSTINGS, POSTINGS
 from app.engine.search.literal import Stopped
-from app.engine.search.natural import Unit, any_form
+from app.engine.search.natural import Unit
 from app.engine.search.nearest import meant
-from app.engine.search.query import Filters
+from app.engine.search.query import Filters, any_form
 from app.engine.search.ranking import Place, Weighing, ordered
 from app.engine.search.rereading import Read, look_at, readings, shared_words, with_shared
 from app.engine.search.rows import Posting, Row
 from app.engine.search.stems import stem
-from app.engine.search.store import ALL_POSTINGS, POSTINGS, Store
+from app.engine.search.store import Store
 from app.engine.search.texts import Texts
 
 REREAD, REREAD_BYTES = 100, 3_000_000

@@ -1,0 +1,244 @@
+"""The asking half of an index file: which documents match, in what order, and how many.
+
+Idea: a word may stand in every line, so no question walks over all of its documents: it looks at
+the newest ones, as many as a person waits for. Synchronous; a statement ends with
+`apsw.InterruptError` once nobody waits any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import apsw
+from msgspec import Struct
+
+from app.engine.search.conditions import conditions, within
+from app.engine.search.query import Filters, any_form
+from app.engine.search.rows import ROW_COLUMNS, Posting, Row
+from app.engine.search.terms import FENCE, STEM_MARK
+from app.engine.search.writing import EACH, bound
+
+COUNTED = 10_000
+"""Documents that are counted before an answer is called incomplete."""
+RANKED = 2_000
+"""Documents that are put in order by how well they match; of more, the newest."""
+LOOKED_AT, FEW = 20_000, 200
+"""Documents with the words that filters are held against, newest first, when that gives more than a
+few."""
+POSTINGS = 4_000
+"""Documents of one term that natural mode weighs; of a more frequent one, the newest."""
+ALL_POSTINGS = 24_000
+"""The same of all terms of a question, about."""
+
+
+class Ranked(Struct, frozen=True):
+    """Scores and row ids, best first; matches per layer, and whether all were counted; the row id
+    below which further, older matches were not put in order (0 when there are none)."""
+
+    best: list[tuple[float, int]]
+    counts: dict[str, int]
+    complete: bool
+    floor: int
+
+
+def _matching(expression: str) -> tuple[str, str]:
+    """Where documents that match come from, and what their row id is called there."""
+    if not expression:
+        return "docs d", "d.id"
+    return "terms t JOIN docs d ON d.id=t.rowid", "t.rowid"
+
+
+class Finding:
+    """Asks one connection about one workspace (documents of others are never seen)."""
+
+    def __init__(self, db: apsw.Connection, workspace: str) -> None:
+        # apsw types a value as bytes, numbers or text; which it is, the statement says.
+        self._db: Any = db
+        self._workspace = workspace
+        self._halt: Callable[[], bool] | None = None
+
+    # ------------------------------------------------------------------ stopping
+
+    def stop_when(self, halt: Callable[[], bool] | None) -> None:
+        """From now on a statement ends with `apsw.InterruptError` once `halt()` is true."""
+        self._halt = halt
+
+    def _stopping(self) -> bool:
+        return self._halt is not None and self._halt()
+
+    def interrupt(self) -> None:
+        """End the statement that runs now; safe from any thread."""
+        with suppress(apsw.Error):
+            self._db.interrupt()
+
+    # ------------------------------------------------------------------ finding
+
+    def _where(self, match: str, without: str, filters: Filters) -> tuple[list[str], list[Any]]:
+        found = self._db.execute("SELECT value FROM meta WHERE key='late'").fetchone()
+        return conditions(self._workspace, match, without, filters, found[0])
+
+    def find(
+        self, expression: str, without: str, filters: Filters, *, limit: int, start: int = 0,
+        below: int = 0,
+    ) -> list[Row]:  # fmt: skip
+        """Documents that match, newest first, without the first `start` of them; with `below` only
+        those with a smaller row id. An empty expression means all."""
+        where, values = self._where(expression, without, filters)
+        source, number = _matching(expression)
+        if below:
+            where.append(f"{number}<?")
+            values.append(below)
+        sql = (
+            f"SELECT {ROW_COLUMNS} FROM {source} CROSS JOIN files f ON f.id=d.file "
+            f"WHERE {' AND '.join(where)} ORDER BY {number} DESC LIMIT ? OFFSET ?"
+        )
+        return [Row(*row) for row in self._db.execute(sql, (*values, limit, start))]
+
+    def ranked(self, expression: str, without: str, filters: Filters) -> Ranked:
+        """The newest `RANKED` documents that match, best first, and how many match.
+
+        One walk over the matches, newest first and bounded, so that a word of every line costs
+        little more than a rare one.
+        """
+        lowest = self._lowest(expression, filters)
+        found, counts = self._newest(expression, without, filters, lowest)
+        if lowest and len(found) < FEW:
+            lowest = 0
+            found, counts = self._newest(expression, without, filters, lowest)
+        last = -found[-1][1] if len(found) == RANKED else 0
+        found.sort()
+        best = [(-rank, -number) for rank, number, _ in found]
+        return Ranked(best, dict(counts), not lowest and counts.total() < COUNTED, last or lowest)
+
+    def _lowest(self, expression: str, filters: Filters) -> int:
+        """The row id down to which filters are held against matches; 0 for all of them."""
+        if not filters:
+            return 0
+        late = self._db.execute("SELECT value FROM meta WHERE key='late'").fetchone()[0]
+        where, values = within(filters, "rowid", late)
+        found = self._db.execute(
+            f"SELECT rowid FROM terms WHERE {' AND '.join(['terms MATCH ?', *where])} "
+            "ORDER BY rowid DESC LIMIT 1 OFFSET ?",
+            (expression, *values, LOOKED_AT),
+        ).fetchone()
+        return 0 if found is None else found[0]
+
+    def _newest(
+        self, expression: str, without: str, filters: Filters, lowest: int
+    ) -> tuple[list[tuple[float, int, str]], Counter[str]]:
+        """(rank, negative row id, layer) of the newest matches, and how many there are of each
+        layer."""
+        where, values = self._where(expression, without, filters)
+        sql = (
+            "SELECT t.rank, -t.rowid, f.layer FROM terms t JOIN docs d ON d.id=t.rowid "
+            f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} AND t.rowid>=? "
+            "ORDER BY t.rowid DESC LIMIT ?"
+        )
+        found = self._db.execute(sql, (*values, lowest, RANKED)).fetchall()
+        counts = Counter(layer for _, _, layer in found)
+        if len(found) == RANKED:
+            further, _ = self.count(
+                expression, without, filters, below=-found[-1][1], lowest=lowest,
+                most=COUNTED - RANKED,
+            )  # fmt: skip
+            counts.update(further)
+        return found, counts
+
+    def rows(self, numbers: Sequence[int]) -> list[Row]:
+        """The documents with these row ids, in that order."""
+        sql = (
+            f"SELECT {ROW_COLUMNS} FROM {EACH} e CROSS JOIN docs d ON d.id=e.value "
+            "CROSS JOIN files f ON f.id=d.file"
+        )
+        found = {row[0]: Row(*row) for row in self._db.execute(sql, (bound(list(numbers)),))}
+        return [found[number] for number in numbers if number in found]
+
+    def count(
+        self, expression: str, without: str, filters: Filters, *, lowest: int = 0, below: int = 0,
+        most: int = COUNTED,
+    ) -> tuple[dict[str, int], bool]:  # fmt: skip
+        """Matches per layer, `most` at most, and whether all were counted. Their row ids are at
+        least `lowest`, and smaller than `below`, when that is not 0."""
+        where, values = self._where(expression, without, filters)
+        source, number = _matching(expression)
+        if below:
+            where.append(f"{number}<? AND {number}>=?")
+            values += [below, lowest]
+        sql = (
+            "SELECT layer, count(*) FROM (SELECT f.layer AS layer "
+            f"FROM {source} CROSS JOIN files f ON f.id=d.file "
+            f"WHERE {' AND '.join(where)} ORDER BY {number} DESC LIMIT ?) GROUP BY layer"
+        )
+        counts: dict[str, int] = dict(self._db.execute(sql, (*values, most)).fetchall())
+        return counts, sum(counts.values()) < most
+
+    def postings(
+        self, expression: str, without: str, filters: Filters, most: int = POSTINGS
+    ) -> tuple[list[Posting], int]:
+        """The `most` newest documents that match one expression, and how many match (bounded)."""
+        where, values = self._where(expression, without, filters)
+        sql = (
+            "SELECT d.file, d.ord, d.flags FROM terms t JOIN docs d ON d.id=t.rowid "
+            f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} "
+            "ORDER BY t.rowid DESC LIMIT ?"
+        )
+        found = [Posting(*row) for row in self._db.execute(sql, (*values, most))]
+        if len(found) < most:
+            return found, len(found)
+        return found, self._counted(expression)
+
+    def near(self, places: Iterable[tuple[int, int]], filters: Filters) -> Iterator[Row]:
+        """The documents at these (file, order) places that pass the filters."""
+        where, values = self._where("", "", filters)
+        sql = (
+            f"SELECT {ROW_COLUMNS} FROM docs d CROSS JOIN files f ON f.id=d.file "
+            f"WHERE d.file=? AND d.ord=? AND {' AND '.join(where)}"
+        )
+        for place in places:
+            if self._stopping():
+                raise apsw.InterruptError
+            for row in self._db.execute(sql, (*place, *values)):
+                yield Row(*row)
+
+    def session_files(self) -> frozenset[int]:
+        """The ids of files in which neighbours belong together."""
+        return frozenset(
+            number for (number,) in self._db.execute("SELECT id FROM files WHERE layer='sessions'")
+        )
+
+    def unread(self) -> int:
+        """How many files are known, but left out as their text cannot be read."""
+        return self._db.execute(
+            "SELECT count(*) FROM files WHERE workspace=? AND problem<>''", (self._workspace,)
+        ).fetchone()[0]
+
+    # ------------------------------------------------------------------ vocabulary
+
+    def spelled(self, beginning: str, shortest: int, longest: int, most: int) -> list[str]:
+        """Words (no stems) that begin so, by length in characters; among the first `most`."""
+        end = beginning + "\U0010ffff" if beginning else FENCE
+        found = self._vocabulary(
+            "SELECT term FROM (SELECT term FROM temp.vocabulary WHERE term>=? AND term<? LIMIT ?) "
+            "WHERE length(term) BETWEEN ? AND ?",
+            (beginning, end, most, shortest, longest),
+        )
+        return [term for (term,) in found if term[0] not in (FENCE, STEM_MARK)]
+
+    def documents_with(self, words: Iterable[str]) -> dict[str, int]:
+        """In how many documents each word or stem stands, up to `COUNTED`."""
+        return {word: self._counted(any_form(word)) for word in words}
+
+    def _counted(self, expression: str) -> int:
+        if self._stopping():
+            raise apsw.InterruptError
+        sql = "SELECT count(*) FROM (SELECT 1 FROM terms WHERE terms MATCH ? LIMIT ?)"
+        return self._db.execute(sql, (expression, COUNTED)).fetchone()[0]
+
+    def _vocabulary(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        self._db.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, terms, row)"
+        )
+        return self._db.execute(sql, values).fetchall()
