@@ -27,14 +27,14 @@ from msgspec import Struct
 
 from app.engine.errors import StorageError
 from app.engine.records import IndexState, Query, SearchResult
-from app.engine.search import rebuild as building
 from app.engine.search.documents import layer_of
 from app.engine.search.helper import WORTH, batches_apart
 from app.engine.search.matching import WIDTH
-from app.engine.search.passes import ahead, behind, unread
+from app.engine.search.passes import Ground, Indexed, ahead, behind, unread
 from app.engine.search.past import HISTORY, is_version
 from app.engine.search.preparing import Batch, batches, from_string, prepare
 from app.engine.search.reader import Reader
+from app.engine.search.rebuild import Building, forget
 from app.engine.search.rows import FileRow
 from app.engine.search.scanner import Scan, newest_first, scan
 from app.engine.search.store import Damaged, Store
@@ -56,17 +56,6 @@ class LineHit(Struct, frozen=True):
     line_number: int
     content: str
     rank: float
-
-
-class Indexed(Struct, frozen=True):
-    """What a pass over the workspace did, and what the index holds now."""
-
-    files: int
-    documents: int
-    terms: int
-    changed: int
-    seconds: float
-    rebuilt: bool = False
 
 
 class MemoryIndex:
@@ -95,6 +84,7 @@ class MemoryIndex:
             state=lambda: self._state, damaged=self._damaged, beside=lambda: self._beside,
         )  # fmt: skip
         self._closed = False
+        self._passing = asyncio.Lock()
         self._beside = ""
 
     def walk(self) -> Scan:
@@ -117,14 +107,15 @@ class MemoryIndex:
     def _open(self) -> IndexState:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            building.forget(self._path)
+            forget(self._path)
             self._writer = Store(self._path, str(self._root))
-        except Damaged as error:
+            files, _, terms = self._writer.figures()
+        except (Damaged, apsw.Error) as error:
             log.warning("the index cannot be used: %s", error)
+            self._close_writer()
             return IndexState("unavailable", note="The index has to be built anew.")
         except OSError as error:
             return IndexState("unavailable", note=f"The index cannot be opened: {error.strerror}.")
-        files, _, terms = self._writer.figures()
         if files:
             return IndexState("ready", files, files, terms=terms)
         return IndexState("building", note="The index is still empty.")
@@ -134,8 +125,9 @@ class MemoryIndex:
         if self._closed:
             return
         self._closed = True
-        await self._reader.close()
-        await self._write(self._close_writer)
+        async with self._passing:  # a pass sees that it is over, and leaves nothing half-built
+            await self._reader.close()
+            await self._write(self._close_writer)
         self._writing.shutdown(wait=False)
 
     def _close_writer(self) -> None:
@@ -152,7 +144,10 @@ class MemoryIndex:
         """The state, compared with the files on disk: `stale` says how many are behind."""
         if self._state.state in ("building", "unavailable"):
             return self._state
-        late, files = await self._write(self._behind)
+        try:
+            late, files = await self._write(self._behind)
+        except StorageError:
+            return self._state
         if self._state.state in ("building", "unavailable"):
             return self._state  # it became so meanwhile
         terms = self._state.terms
@@ -171,7 +166,10 @@ class MemoryIndex:
             names: set[str] = set() if self._writer is None else set(self._writer.names())
             return sorted(names - ROLES - {""})
 
-        return await self._write(read)
+        try:
+            return await self._write(read)
+        except StorageError:
+            return []
 
     async def sound(self) -> bool:
         """Whether the index passes its integrity checks (slow: reads all of it)."""
@@ -194,30 +192,46 @@ class MemoryIndex:
         is built beside it and swapped in; searches go on meanwhile. `progress(done, total)` is
         called on the loop. Raises `StorageError` when the disk refuses.
         """
-        begun = time.monotonic()
-        beside: Store | None = None
-        anew = rebuild or self._writer is None or self._state.state == "unavailable"
-        if anew:
-            beside = await self._write(lambda: building.begin(self._path, str(self._root)))
+        async with self._passing:
+            if self._closed:
+                raise asyncio.CancelledError
+            return await self._whole_pass(progress, rebuild=rebuild)
+
+    async def _whole_pass(self, progress: Progress | None, *, rebuild: bool) -> Indexed:
+        begun, before = time.monotonic(), self._state
+        anew = rebuild or self._writer is None or before.state == "unavailable"
+        beside: Building | None = None
         try:
-            changed = await self._pass(beside, progress)
+            if anew:
+                beside = await self._write(lambda: Building(self._path, str(self._root)))
+            changed = await self._pass(beside and beside.store, progress)
             if beside is not None:
                 await self._swap(beside)
-                beside = None
                 changed += await self._pass(None, None)
+            files, documents, terms = await self._write(self._figures)
         except BaseException:
             if beside is not None:
-                unfinished = beside
-                await asyncio.shield(self._write(lambda: building.abandon(self._path, unfinished)))
+                await asyncio.shield(self._write(beside.abandon))
+            self._left_off(before)
             raise
-        files, documents, terms = await self._write(self._figures)
         self._state = IndexState("ready", files, files, terms=terms)
         return Indexed(files, documents, terms, changed, time.monotonic() - begun, anew)
+
+    def _left_off(self, before: IndexState) -> None:
+        """A pass ended too early: the index in use is as good as it was, and `check` says more."""
+        if self._state.state != "building":
+            return
+        if self._writer is None or before.state == "unavailable":
+            note = before.note or "The index has to be built anew."
+            self._state = IndexState("unavailable", note=note)
+        else:
+            self._state = IndexState("stale", note="The index is behind the files.")
 
     async def _pass(self, store: Store | None, progress: Progress | None) -> int:
         """One walk over the workspace into `store` (the index in use when None); what changed."""
         found = await self._write(self.walk)
         known = await self._write(lambda: self._known(store))
+        ground = Ground(known)
         gone = {path for path in known.keys() - found.marks.keys() if not is_version(path)}
         order = [*newest_first(found.marks), *sorted(gone)]
         prepared = batches_apart if unread(found.marks, known) > WORTH else batches
@@ -230,9 +244,11 @@ class MemoryIndex:
             async for batch in coming:
                 if self._closed:
                     raise asyncio.CancelledError
-                changed += await self._write(lambda batch=batch: self._put(batch, store))
+                changed += await self._write(lambda batch=batch: self._put(batch, store, ground))
                 done += batch.paths
                 self._tell(done, len(order), progress)
+        for path in sorted(ground.late):
+            changed += await self._write(lambda path=path: self._bring_up(path))
         if changed:
             await self._tidy_up(store)
         return changed
@@ -249,14 +265,15 @@ class MemoryIndex:
     def _figures(self) -> tuple[int, int, int]:
         return (0, 0, 0) if self._writer is None else self._writer.figures()
 
-    def _put(self, batch: Batch, store: Store | None) -> int:
+    def _put(self, batch: Batch, store: Store | None, ground: Ground) -> int:
         target = store or self._writer
         if target is None or not batch.pieces:
             return 0
-        try:
-            return target.put(batch.pieces)
-        except apsw.Error as error:
-            raise self._broken(error) from error
+        # Nobody but the pass writes into an index that is being built beside the one in use.
+        pieces = batch.pieces if store else ground.standing(batch.pieces, target.file)
+        changed = target.put(pieces)
+        ground.put(pieces)
+        return changed
 
     async def _tidy_up(self, store: Store | None) -> None:
         """Merge what a large pass wrote in many parts; other work comes in between the steps."""
@@ -265,10 +282,7 @@ class MemoryIndex:
             target = store or self._writer
             if target is None or (first and target.figures()[2] < TIDY):
                 return False
-            try:
-                return target.tidy(anew=first)
-            except apsw.Error as error:
-                raise self._broken(error) from error
+            return target.tidy(anew=first)
 
         more = await self._write(lambda: step(first=True))
         while more and not self._closed:
@@ -279,15 +293,11 @@ class MemoryIndex:
         store = self._writer
         if store is None or self._state.state == "unavailable":
             return False
-        try:
-            known = store.known(path)
-            pieces = prepare(
-                self._root, path, known, now_ns=time.time_ns(), zone=self._zone,
-                beside=self._beside,
-            )  # fmt: skip
-            return sum(store.put([piece]) for piece in pieces) > 0
-        except apsw.Error as error:
-            raise self._broken(error) from error
+        known = store.known(path)
+        pieces = prepare(
+            self._root, path, known, now_ns=time.time_ns(), zone=self._zone, beside=self._beside
+        )
+        return sum(store.put([piece]) for piece in pieces) > 0
 
     def _damaged(self, note: str) -> None:
         """From now on the files answer, until the index is built anew."""
@@ -332,7 +342,7 @@ class MemoryIndex:
             if self._writer is None:
                 return 0
             pieces = list(from_string(path, text, now_ns=time.time_ns(), zone=self._zone))
-            self._put(Batch(pieces), None)
+            self._writer.put(pieces)
             return sum(len(piece.documents) for piece in pieces)
 
         return await self._write(put)
@@ -346,15 +356,14 @@ class MemoryIndex:
 
     # ------------------------------------------------------------------ rebuilding
 
-    async def _swap(self, built: Store) -> None:
+    async def _swap(self, built: Building) -> None:
         """Put the new index in the place of the old one; no search runs meanwhile."""
         async with self._reader.paused():
             await self._write(lambda: self._swap_files(built))
 
-    def _swap_files(self, built: Store) -> None:
-        built.close(single_file=True)
+    def _swap_files(self, built: Building) -> None:
         self._close_writer()
-        self._writer = building.take_place(self._path, str(self._root))
+        self._writer = built.take_place()
 
     # ------------------------------------------------------------------ searching
 
@@ -389,4 +398,12 @@ class MemoryIndex:
     # ------------------------------------------------------------------ threads
 
     async def _write(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._writing, work)
+        """Do `work` on the writing thread. What SQLite refuses becomes `StorageError`."""
+
+        def done() -> T:
+            try:
+                return work()
+            except apsw.Error as error:
+                raise self._broken(error) from error
+
+        return await asyncio.get_running_loop().run_in_executor(self._writing, done)

@@ -1,14 +1,16 @@
-"""A pass over many files: whether one is needed, how much it will read, and the next batch made
-while one is used."""
+"""A pass over many files: whether one is needed, how much it will read, the next batch made while
+one is used, and what was brought up by somebody else meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import suppress
 
-from app.engine.search.past import PAST, is_version
-from app.engine.search.preparing import Batch, Known
+from msgspec import Struct
+
+from app.engine.search.past import HISTORY, PAST, is_version
+from app.engine.search.preparing import Batch, Known, Piece
 from app.engine.search.rows import FileRow
 from app.engine.search.scanner import Marks
 
@@ -36,6 +38,52 @@ def behind(marks: Marks, rows: Iterable[FileRow]) -> int:
         or (known[path].size, known[path].mtime_ns) != (mark.size, mark.mtime_ns)
     )
     return changed + len(known.keys() - marks.keys())
+
+
+class Indexed(Struct, frozen=True):
+    """What a pass over the workspace did, and what the index holds now."""
+
+    files: int
+    documents: int
+    terms: int
+    changed: int
+    seconds: float
+    rebuilt: bool = False
+
+
+class Ground:
+    """What the pieces of one pass stand on: the index as the pass found it, and what it put there.
+
+    A file that is brought up while a pass goes on is newer in the index than in the pass's hands:
+    its piece would put an old reading over it, or a part of it twice. Such a path goes to `late`.
+    """
+
+    def __init__(self, known: Known) -> None:
+        self._known = {path: _held(row) for path, row in known.items()}
+        self.late: set[str] = set()
+
+    def standing(
+        self, pieces: Iterable[Piece], now: Callable[[str], FileRow | None]
+    ) -> list[Piece]:
+        """Those of `pieces` that were made from what the index holds `now`."""
+        kept: list[Piece] = []
+        for piece in pieces:
+            path = HISTORY if is_version(piece.path) else piece.path
+            if path not in self.late and _held(now(piece.path)) != self._known.get(piece.path):
+                self.late.add(path)
+            if path not in self.late:
+                kept.append(piece)
+        return kept
+
+    def put(self, pieces: Iterable[Piece]) -> None:
+        """These are in the index now."""
+        for piece in pieces:
+            self._known[piece.path] = _held(piece.row)
+
+
+def _held(row: FileRow | None) -> tuple[int, int, str | None] | None:
+    """What tells one reading of a file from another: how far, of which bytes, or of which text."""
+    return None if row is None else (row.offset, row.crc, row.text)
 
 
 async def ahead(made: Generator[Batch]) -> AsyncGenerator[Batch, None]:

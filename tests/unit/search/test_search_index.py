@@ -7,12 +7,14 @@ import json
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.engine.errors import StorageError
 from app.engine.records import Query, SearchResult
 from app.engine.search.index import MemoryIndex
 
@@ -490,3 +492,34 @@ def test_an_index_damaged_while_in_use_is_built_anew(tmp_path: Path) -> None:
     data[4096 * 4 :] = b"\xa5" * (len(data) - 4096 * 4)
     database.write_bytes(data)
     run(tmp_path, work, whole=False)
+
+
+def test_whatever_page_of_the_index_is_damaged_it_opens_and_the_files_answer(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, "MEMORY.md", "- apple pie\n")
+    put(tmp_path, "memory/2026-06-01.md", "- apple tart\n")
+    database = tmp_path / ".palimpsest/index.db"
+
+    async def nothing(index: MemoryIndex) -> None:
+        assert await index.sound()
+
+    async def work(index: MemoryIndex) -> None:
+        assert len(await texts(index, "apple")) == 2
+        await index.tools()
+        assert (await index.check()).state in ("ready", "unavailable")
+        with suppress(StorageError):
+            await index.remove("memory/2026-06-02.md")
+        with suppress(StorageError):
+            await index.update("MEMORY.md")
+        assert len(await texts(index, "apple")) == 2
+        await index.index_all_from_workspace(rebuild=True)
+        assert await index.sound()
+        result = await index.search(Query("apple"))
+        assert (result.total, result.reason) == (2, "")
+
+    run(tmp_path, nothing)
+    whole = database.read_bytes()
+    for at in range(0, len(whole), 4096):
+        database.write_bytes(whole[:at] + b"\xa5" * 4096 + whole[at + 4096 :])
+        run(tmp_path, work, whole=False)

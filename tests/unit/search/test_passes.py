@@ -1,0 +1,210 @@
+"""Passes over a workspace beside everything else: other passes, other programs, an early end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from app.engine.errors import StorageError
+from app.engine.records import Query
+from app.engine.search.index import MemoryIndex
+from app.engine.search.passes import Indexed
+from tests.helpers.searching import put, said, talk, with_index
+
+ENTRIES = 1_200
+"""Entries of a log that is longer than one piece."""
+
+
+def conversations(root: Path, end: int = ENTRIES) -> list[Path]:
+    """Two logs with entries so numbered."""
+    filler = "lorem ipsum dolor sit amet " * 33
+    entries = [said(n, f"kayak {n} {filler}") for n in range(end)]
+    return [talk(root, f"s-{one}", *entries) for one in range(2)]
+
+
+async def found(index: MemoryIndex) -> int:
+    """How many entries the index itself holds."""
+    return (await index.search(Query("kayak", mode="words", limit=1))).total
+
+
+async def begun(index: MemoryIndex, *, rebuild: bool = False) -> asyncio.Future[Indexed]:
+    """A pass of which some is done."""
+    some = asyncio.Event()
+
+    def progress(done: int, _total: int) -> None:
+        if done:
+            some.set()
+
+    task = asyncio.ensure_future(index.index_all_from_workspace(progress, rebuild=rebuild))
+    await some.wait()
+    return task
+
+
+def test_two_passes_at_once_take_each_entry_once(tmp_path: Path) -> None:
+    conversations(tmp_path)
+
+    async def work(index: MemoryIndex) -> None:
+        await asyncio.gather(*(index.index_all_from_workspace() for _ in range(2)))
+        assert await found(index) == 2 * ENTRIES
+        assert await index.sound()
+
+    with_index(tmp_path, work, whole=False)
+
+
+def test_a_log_brought_up_while_a_pass_goes_on_is_taken_once(tmp_path: Path) -> None:
+    conversations(tmp_path, 100)
+
+    async def work(index: MemoryIndex) -> None:
+        logs = conversations(tmp_path, 160)
+        brought: list[Awaitable[bool]] = []
+
+        def progress(_done: int, _total: int) -> None:
+            if not brought:
+                brought.extend(asyncio.ensure_future(index.update(log)) for log in logs)
+
+        await index.index_all_from_workspace(progress)
+        await asyncio.gather(*brought)
+        assert await found(index) == 2 * 160
+        assert (await index.check()).state == "ready"
+
+    with_index(tmp_path, work)
+
+
+def test_what_a_pass_read_does_not_replace_what_was_read_later(tmp_path: Path) -> None:
+    put(tmp_path, "memory/2026-06-01.md", "- kayak\n")
+    put(tmp_path, "memory/2026-06-02.md", "- kayak\n")
+
+    async def work(index: MemoryIndex) -> None:
+        put(tmp_path, "memory/2026-06-01.md", "- kayak one\n")
+        brought: list[Awaitable[bool]] = []
+
+        def progress(_done: int, _total: int) -> None:
+            if not brought:
+                brought.append(asyncio.ensure_future(index.remove("memory/2026-06-02.md")))
+
+        await index.index_all_from_workspace(progress)
+        await asyncio.gather(*brought)
+        assert await found(index) == 2, "what is on disk, not what somebody said of it"
+
+    with_index(tmp_path, work)
+
+
+def test_a_rebuild_that_is_stopped_leaves_the_index_in_use_as_it_was(tmp_path: Path) -> None:
+    conversations(tmp_path)
+
+    async def work(index: MemoryIndex) -> None:
+        rebuild = await begun(index, rebuild=True)
+        rebuild.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await rebuild
+        assert (await index.check()).state == "ready"
+        result = await index.search(Query("kayak", limit=1))
+        assert (result.total, result.reason) == (2 * ENTRIES, "")
+        assert not list((tmp_path / ".palimpsest").glob("*.building*"))
+
+    with_index(tmp_path, work)
+
+
+def test_a_first_pass_that_is_stopped_goes_on_later(tmp_path: Path) -> None:
+    conversations(tmp_path)
+
+    async def work(index: MemoryIndex) -> None:
+        first = await begun(index)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert (await index.check()).state == "stale"
+        await index.index_all_from_workspace()
+        assert await found(index) == 2 * ENTRIES
+        assert (await index.check()).state == "ready"
+
+    with_index(tmp_path, work, whole=False)
+
+
+def test_an_index_closed_in_the_middle_of_a_rebuild_leaves_nothing_half_built(
+    tmp_path: Path,
+) -> None:
+    conversations(tmp_path)
+
+    async def work(index: MemoryIndex) -> None:
+        rebuild = await begun(index, rebuild=True)
+        await index.close()
+        with pytest.raises(asyncio.CancelledError):
+            await rebuild
+        assert not list((tmp_path / ".palimpsest").glob("*.building*"))
+
+    with_index(tmp_path, work)
+
+
+# ---------------------------------------------------------------------------- other programs
+
+
+def test_who_opens_the_index_leaves_alone_what_another_one_builds(tmp_path: Path) -> None:
+    conversations(tmp_path)
+
+    async def work(index: MemoryIndex) -> None:
+        looking: list[asyncio.Future[int]] = []
+
+        async def look() -> int:
+            other = MemoryIndex(tmp_path)
+            await other.open()
+            count = await found(other)
+            await other.close()
+            return count
+
+        def progress(done: int, _total: int) -> None:
+            if done and not looking:
+                looking.append(asyncio.ensure_future(look()))
+
+        assert (await index.index_all_from_workspace(progress, rebuild=True)).rebuilt
+        assert await looking[0] == 2 * ENTRIES
+        assert await found(index) == 2 * ENTRIES
+        assert (await index.check()).state == "ready"
+
+    with_index(tmp_path, work)
+
+
+def test_of_two_programs_that_would_build_one_does(tmp_path: Path) -> None:
+    conversations(tmp_path)
+
+    async def work(index: MemoryIndex) -> None:
+        other = MemoryIndex(tmp_path)
+        await other.open()
+        one, two = await asyncio.gather(
+            index.index_all_from_workspace(rebuild=True),
+            other.index_all_from_workspace(rebuild=True),
+            return_exceptions=True,
+        )
+        assert not isinstance(one, BaseException)
+        assert isinstance(two, StorageError)
+        assert "Another program" in str(two)
+        for each in (index, other):
+            assert await found(each) == 2 * ENTRIES
+            assert (await each.check()).state == "ready"
+        await other.close()
+
+    with_index(tmp_path, work)
+
+
+def test_an_index_that_cannot_be_made_one_file_takes_no_place(tmp_path: Path) -> None:
+    conversations(tmp_path, 100)
+
+    async def work(index: MemoryIndex) -> None:
+        held: list[apsw.Connection] = []
+
+        def progress(done: int, _total: int) -> None:
+            if done and not held:  # somebody reads it, so its log cannot be folded in
+                built = str(tmp_path / ".palimpsest/index.db.building")
+                held.append(apsw.Connection(built, flags=apsw.SQLITE_OPEN_READONLY))
+                held[0].execute("BEGIN; SELECT * FROM meta").fetchall()
+
+        with pytest.raises(StorageError):
+            await index.index_all_from_workspace(progress, rebuild=True)
+        held[0].close()
+        assert await found(index) == 200
+
+    with_index(tmp_path, work)
