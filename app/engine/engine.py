@@ -154,6 +154,8 @@ class Engine:
     async def _catch_up(self, watch: bool) -> None:
         """Behind the open window: bring the index up to date, then follow the disk."""
         rooms = self._rooms
+        # What changes during the pass may come too late for it: the watch counts from before.
+        before = await asyncio.to_thread(rooms.index.walk) if watch else None
         try:
             await rooms.index.index_all_from_workspace(lambda _d, _t: rooms.bus.changed("index"))
         except (UserError, OSError) as error:
@@ -166,7 +168,7 @@ class Engine:
             self._watcher = Watcher(
                 rooms.layout.root, self._on_disk_changed, walk=lambda _: rooms.index.walk()
             )
-            await self._watcher.start()
+            await self._watcher.start(before)
 
     async def _on_disk_changed(self, paths: frozenset[str]) -> None:
         rooms = self._rooms

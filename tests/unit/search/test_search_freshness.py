@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from app.engine.events import Changed, Event
 from app.engine.records import Query
 from app.engine.search import helper
 from app.engine.search import index as indexing
@@ -46,6 +47,27 @@ async def test_a_swapped_folder_is_told_at_once_and_caught_up_with(tmp_path: Pat
                 await asyncio.sleep(0.05)
         state = await desk.engine.ask.index()
         assert (state.state, state.done, state.total) == ("ready", 2, 2)
+
+
+@to_the_end
+async def test_what_changes_during_the_first_pass_is_seen_when_it_has_ended(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    for n in range(900):  # more than one batch
+        (tmp_path / f"memory/note-{n}.md").write_text("- a red bicycle\n", "utf-8")
+    late = tmp_path / "memory/2026-06-01.md"
+    async with engine_on(tmp_path, watch=True) as desk:
+
+        def copy_a_file_in(event: Event) -> None:
+            if isinstance(event, Changed) and "index" in event.kinds and not late.exists():
+                late.write_text("- a blue kayak\n", "utf-8")
+                os.utime(late, (1_700_000_000, 1_700_000_000))
+
+        desk.engine.events.subscribe(copy_a_file_in)
+        await desk.engine.index_ready()
+        assert late.exists()
+        async with asyncio.timeout(DEADLINE):
+            while not await found(desk, "kayak"):
+                await asyncio.sleep(0.05)
 
 
 @to_the_end
