@@ -21,13 +21,11 @@ from app.engine.search.rows import ROW_COLUMNS, Posting, Row
 from app.engine.search.terms import FENCE, STEM_MARK
 from app.engine.search.writing import EACH, bound
 
-COUNTED = 10_000
-"""Documents that are counted before an answer is called incomplete."""
-RANKED = 2_000
+COUNTED, FEW = 10_000, 200
+"""Documents with the words that are looked at, newest first, before an answer is called incomplete;
+when only a few of them pass the filters, all are looked at."""
+RANKED = 1_000
 """Documents that are put in order by how well they match; of more, the newest."""
-LOOKED_AT, FEW = 20_000, 200
-"""Documents with the words that filters are held against, newest first, when that gives more than a
-few."""
 POSTINGS = 4_000
 """Documents of one term that natural mode weighs; of a more frequent one, the newest."""
 ALL_POSTINGS = 24_000
@@ -122,7 +120,7 @@ class Finding:
         found = self._db.execute(
             f"SELECT rowid FROM terms WHERE {' AND '.join(['terms MATCH ?', *where])} "
             "ORDER BY rowid DESC LIMIT 1 OFFSET ?",
-            (expression, *values, LOOKED_AT),
+            (expression, *values, COUNTED),
         ).fetchone()
         return 0 if found is None else found[0]
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from heapq import merge
 
 from app.engine.search.stems import irregular
 from app.engine.search.terms import Token, tokens
@@ -52,13 +53,12 @@ def likely_tokens(text: str, letters: frozenset[str], *, row: bool = True) -> It
 
 
 def _parts(text: str, low: str, letters: frozenset[str]) -> Iterator[Stretch]:
-    """The parts in order, apart from each other."""
-    found = sorted(part for one in letters for part in _around(text, low, one))
+    """The parts in order, apart from each other; each is looked for when it is asked for."""
+    ways = [_around(text, low, one) for one in letters]
     if not text.isascii() or "'" in text:
-        odd = (_part(text, match.start()) for match in _ODD.finditer(text))
-        found = sorted({*found, *odd})
+        ways.append(_part(text, match.start()) for match in _ODD.finditer(text))
     end = -1
-    for part in found:
+    for part in merge(*ways):
         if part[0] >= end:
             yield part
             end = part[1]
