@@ -360,8 +360,12 @@ def test_five_messages_with_a_huge_one_recover(tmp_path: Path, huge: str) -> Non
 def test_forced_compaction_follows_the_persons_settings(tmp_path: Path) -> None:
     async def main() -> None:
         other = ScriptedModel("The boats were counted.")
+        told: list[dict[str, Any]] = []
         own = config(
-            summary_prompt="Count the boats in this: {messages}", model=other, keep_messages=3
+            summary_prompt="Count the boats in this: {messages}",
+            model=other,
+            keep_messages=3,
+            on_compact=told.append,
         )
         async with engine_on(tmp_path, config=own) as desk:
             fault = error(400, {"error": {"message": "prompt is too long"}})
@@ -369,6 +373,7 @@ def test_forced_compaction_follows_the_persons_settings(tmp_path: Path) -> None:
             assert result.reply == "recovered", result.error
             assert len(desk.server.requests) == 4, "the summary went to the other model"
             assert len(other.requests) == 1
+            assert [one["summary"] for one in told] == ["The boats were counted."]
             asked = str(other.requests[0].messages[-1].content)
             assert asked.startswith("Count the boats in this: ")
             assert "first" in asked

@@ -1,4 +1,4 @@
-"""Turns in which something goes wrong: summaries, interruptions, overflows, huge texts."""
+"""Turns in which something goes wrong: summaries, interruptions, huge texts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ import pytest
 
 from app.engine.agent.tools import tool
 from app.engine.config import CompactionConfig, EngineConfig, TruncateArgsConfig
-from app.engine.errors import ContextOverflow, Interrupted, ModelError, ModelUnavailable
-from app.engine.llm.configured import ConfiguredEndpoint
-from app.engine.llm.endpoint import Answer, Delta, Request, TextDelta, complete, user
-from app.engine.llm.keys import Keys
-from app.engine.llm.roles import EndpointSettings
-from tests.helpers.fake_server import FakeServer, Reply, Seen, call, error, overflow, say, use
+from app.engine.errors import Interrupted, ModelUnavailable
+from app.engine.llm.endpoint import Answer, Delta, Request, TextDelta
+from tests.helpers.fake_server import Reply, Seen, call, overflow, say, use
 from tests.helpers.memories import Model
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
@@ -213,144 +210,6 @@ def test_truncated_arguments_are_sent_and_the_log_keeps_the_originals(tmp_path: 
             assert asked["toolCallId"] == "c1"
             assert asked["id"].endswith(":use:c1")
             assert desk.log().count(long.strip()) == 1
-
-    run(main())
-
-
-# ---------------------------------------------------------------------------- overflow
-
-OVERFLOWS = [
-    "This model: context_length_exceeded", "beyond the context length", "the maximum context is 9",
-    "token limit reached", "too many tokens in the prompt", "it exceeds the model's maximum",
-    "please reduce the length of the messages",
-]  # fmt: skip
-
-
-@pytest.mark.case("OVF-1")
-@pytest.mark.parametrize("upper", [False, True])
-def test_the_words_of_an_overflow(upper: bool) -> None:
-    async def main() -> None:
-        async def asked(text: str) -> ModelError:
-            words = text.upper() if upper else text
-            async with FakeServer(error(400, {"error": {"message": words}})) as server:
-                settings = EndpointSettings(url=server.base_url, model="m", window=8_000)
-                endpoint = ConfiguredEndpoint(settings, Keys({}))
-                with pytest.raises(ModelError) as raised:
-                    await complete(endpoint, Request((user("Hi"),)))
-                await endpoint.close()
-                return raised.value
-
-        for text in OVERFLOWS:
-            assert isinstance(await asked(text), ContextOverflow), text
-        assert not isinstance(await asked("the colour is not supported"), ContextOverflow)
-
-    run(main())
-
-
-IS_OVERFLOW = [
-    "Prompt 超长",
-    "exceeded model token limit: 262144 (requested: 269030)",
-    "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
-    "Input length (265330) exceeds model's maximum context length (262144).",
-    "Range of input length should be [1, 30720]",
-]
-IS_NONE = [
-    (400, "Too many tokens, please wait before trying again"),
-    (400, "max_tokens must be at least 1"),
-    (429, "Rate limit reached for tokens per minute (TPM): limit 90000"),
-]
-
-
-@pytest.mark.case("B68")
-@pytest.mark.parametrize("text", IS_OVERFLOW)
-def test_these_are_overflows_and_recover(tmp_path: Path, text: str) -> None:
-    async def main() -> None:
-        scripts = (
-            say("a " * 400), say("b " * 400), error(400, {"error": {"message": text}}),
-            say("SUMMARY: all of it"), say("fine"),
-        )  # fmt: skip
-        async with engine_on(tmp_path, *scripts, config=quiet()) as desk:
-            await desk.send("one " * 400)
-            await desk.send("two")
-            done = await desk.send("three")
-            assert (done.state, done.reply) == ("finished", "fine"), done.error
-            chats = [
-                r for r in desk.server.requests if r.body["messages"][-1]["content"] == "three"
-            ]
-            assert len(chats) == 2
-
-    run(main())
-
-
-@pytest.mark.case("B68")
-@pytest.mark.parametrize(("status", "text"), IS_NONE)
-def test_these_never_compact_the_history(tmp_path: Path, status: int, text: str) -> None:
-    async def main() -> None:
-        wrong = error(status, {"error": {"message": text}}, retry_after="0")
-        async with engine_on(tmp_path, say("a"), say("b"), wrong, config=quiet()) as desk:
-            await desk.send("one")
-            await desk.send("two")
-            await desk.send("three")
-            log = desk.log()
-            assert '"type":"compaction"' not in log
-            assert '"type":"overflow"' not in log
-            assert all("SESSION INTENT" not in str(r.body) for r in desk.server.requests)
-
-    run(main())
-
-
-@pytest.mark.case("OVF-5")
-def test_a_short_history_with_one_huge_message(tmp_path: Path) -> None:
-    async def main() -> None:
-        huge = "row of a long table\n" * 3_500  # 70,000 characters: below the eviction limit
-        config = quiet(compaction=CompactionConfig(trigger_messages=0, trigger_tokens=0))
-        scripts = (
-            say("a"), use(call("execute", {}, id="c1")), overflow(22_000, 16_000),
-            say("SESSION INTENT: t\nSUMMARY: s"), say("recovered"), say("recovered"),
-        )  # fmt: skip
-        async with engine_on(tmp_path, *scripts, config=config, tools=[giving(huge)]) as desk:
-            await desk.send("one")
-            done = await desk.send("two")
-            assert done.state == "finished", done.error
-            log = desk.log()
-            assert '"type":"eviction"' in log or '"type":"compaction"' in log
-            # A person's own messages, two answers, one result: five messages.
-            assert huge not in json.dumps(desk.sent())
-            assert json.dumps(huge)[1:-1] in log
-
-    run(main())
-
-
-@pytest.mark.case("OVF-8")
-def test_a_forced_compaction_is_the_persons_own(tmp_path: Path) -> None:
-    async def main() -> None:
-        own = Model("My summary.")
-        told: list[dict[str, Any]] = []
-        config = quiet(
-            compaction=CompactionConfig(
-                trigger_messages=0,
-                trigger_tokens=0,
-                keep_messages=2,
-                summary_prompt="Only this, please: {messages}",
-                model=own,
-                on_compact=told.append,
-            )
-        )
-        scripts = [say(f"answer {n} " + "word " * 300) for n in range(3)]
-        async with engine_on(
-            tmp_path, *scripts, overflow(3_000, 2_900), say("fine"), config=config
-        ) as desk:
-            for n in range(3):
-                await desk.send(f"question {n} " + "word " * 300)
-            done = await desk.send("the last")
-            assert done.reply == "fine", done.error
-            (request,) = own.requests
-            assert request.messages[0].content.startswith("Only this, please: ")
-            assert len(desk.server.requests) == 5  # the chat model was asked for no summary
-            assert told[0]["summary"] == "My summary."
-            kept = [content for _, content in spoken(desk)][-2:]
-            assert kept[0].startswith("answer 2 word")
-            assert kept[1] == "the last"
 
     run(main())
 
