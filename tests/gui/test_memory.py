@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -171,11 +172,14 @@ def test_leaving_the_editor_keeps_the_draft(
     async def main() -> None:
         async with shown(demo_folder, qtbot) as (pane, _, _):
             run(pane, "edit")
-            pane.editor.field.appendPlainText("- A draft")
+            pane.editor.field.appendPlainText("- Begun")
+            pane.editor.field.moveCursor(QTextCursor.MoveOperation.End)
+            qtbot.keyClick(pane.editor.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+            qtbot.keyClicks(pane.editor.field, "- A draft")
             assert pane.leave()
             assert pane.mode == "file"
             run(pane, "edit")
-            assert pane.editor.text().endswith("- A draft")
+            assert pane.editor.text().endswith("- Begun\n- A draft")
 
     qloop.run_until_complete(main())
 

@@ -409,9 +409,9 @@ def test_agents_md_is_saved_and_not_over_what_others_wrote(
     assert page.text() == engine.agents
 
     async def main() -> None:
-        page.edit.setPlainText("# 你是谁\n")
+        page.edit.setPlainText("# 你是谁,\u00a0谁\n")
         page.save.click()
-        await until(lambda: engine.agents == "# 你是谁\n")
+        await until(lambda: engine.agents == "# 你是谁,\u00a0谁\n")
         await until(lambda: not page.is_edited())
         page.edit.setPlainText("mine\n")
         engine.agents = "theirs\n"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QPalette, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.engine.records import Source
 from app.gui.look.text import tr
@@ -16,6 +16,7 @@ from app.gui.panes.memory.conflicts import choice_of
 from app.gui.widgets.buttons import Button, IconButton
 from app.gui.widgets.labels import IconLabel, KeyCaps, Link, T
 from app.gui.widgets.paint import focus_ring, rounded, smooth
+from app.gui.widgets.raw_field import RawField
 
 
 class ChangeCard(QWidget):
@@ -186,19 +187,16 @@ class ChangeCard(QWidget):
         self.saved.emit(self.n, text)
 
 
-class OwnWords(QPlainTextEdit):
-    """A small field: Ctrl+S or Ctrl+Enter takes, Esc leaves. Enter makes a line."""
+class OwnWords(RawField):
+    """A small field for the words a change gets instead: `taken(text)` when they are saved."""
 
     taken = Signal(str)
-    left = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName(tr("Your own words for this change"))
-        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        super().__init__(tr("Your own words for this change"), parent)
         self.setFixedHeight(92)
-        self.setTabChangesFocus(True)
         self.document().setDocumentMargin(8)
+        self.save_wanted.connect(self.take)
         self._dress()
         theme().changed.connect(self._dress)
 
@@ -209,35 +207,8 @@ class OwnWords(QPlainTextEdit):
         palette.setColor(QPalette.ColorRole.Text, token("text"))
         self.setPalette(palette)
 
-    def words(self) -> str:
-        return raw_text(self)
-
     def take(self) -> None:
         self.taken.emit(self.words())
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and self._own(event):  # type: ignore[arg-type]
-            event.accept()
-            return True
-        return super().event(event)
-
-    @staticmethod
-    def _own(event: QKeyEvent) -> str:
-        ctrl = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        if event.key() == Qt.Key.Key_Escape:
-            return "leave"
-        if ctrl and event.key() in (Qt.Key.Key_S, Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            return "take"
-        return ""
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        act = self._own(event)
-        if act == "leave":
-            self.left.emit()
-        elif act == "take":
-            self.take()
-        else:
-            super().keyPressEvent(event)
 
     def paintEvent(self, event: object) -> None:
         painter = smooth(self.viewport())
@@ -247,8 +218,3 @@ class OwnWords(QPlainTextEdit):
             focus_ring(painter, box, 6)
         painter.end()
         super().paintEvent(event)  # type: ignore[arg-type]
-
-
-def raw_text(field: QPlainTextEdit) -> str:
-    """What stands in a field, to the character: `toPlainText` would turn hard spaces soft."""
-    return field.document().toRawText().replace("\u2029", "\n")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPalette
-from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.gui.look.text import tr
 from app.gui.look.theme import theme, token
 from app.gui.look.type import code_font
-from app.gui.panes.memory.change_card import raw_text
 from app.gui.widgets.finding import Finding
+from app.gui.widgets.raw_field import RawField
 
 LONGEST = 10_000  # characters of one line; Qt's wrapping of longer ones stops the window
 
@@ -60,22 +60,16 @@ class Editor(QWidget):
 
     def text(self) -> str:
         """What stands in the field, with the file's own line ends."""
-        now = raw_text(self.field)
+        now = self.field.words()
         return now.replace("\n", "\r\n") if self._crlf else now
 
     def touched(self) -> bool:
         return self.text() != self._before
 
 
-class _Field(QPlainTextEdit):
-    save_wanted = Signal()
-    left = Signal()
-
+class _Field(RawField):
     def __init__(self) -> None:
-        super().__init__()
-        self.setAccessibleName(tr("MEMORY.md, raw text"))
-        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
-        self.setTabChangesFocus(True)
+        super().__init__(tr("MEMORY.md, raw text"))
         self._dress()
         theme().changed.connect(self._dress)
 
@@ -85,27 +79,3 @@ class _Field(QPlainTextEdit):
         palette.setColor(QPalette.ColorRole.Base, token("canvas"))
         palette.setColor(QPalette.ColorRole.Text, token("text"))
         self.setPalette(palette)
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and self._own(event):  # type: ignore[arg-type]
-            event.accept()
-            return True
-        return super().event(event)
-
-    @staticmethod
-    def _own(event: QKeyEvent) -> str:
-        ctrl = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        if event.key() == Qt.Key.Key_Escape:
-            return "leave"
-        if ctrl and event.key() == Qt.Key.Key_S:
-            return "save"
-        return ""
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        act = self._own(event)
-        if act == "leave":
-            self.left.emit()
-        elif act == "save":
-            self.save_wanted.emit()
-        else:
-            super().keyPressEvent(event)

@@ -11,6 +11,7 @@ from app.gui.look.theme import theme, token
 from app.gui.look.type import code_font
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.labels import T
+from app.gui.widgets.raw_field import raw_text
 from app.gui.widgets.surfaces import Ground
 
 LONGEST_LINE = 10_000  # a longer line would freeze the editor: such a file is shown elsewhere
@@ -70,7 +71,7 @@ class AgentsPage(QWidget):
         self.edit.setPalette(palette)
 
     def text(self) -> str:
-        return self.edit.toPlainText()
+        return raw_text(self.edit)
 
     def is_edited(self) -> bool:
         return self.text() != self.base
