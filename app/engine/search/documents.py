@@ -10,11 +10,14 @@ Lines end at the byte 0x0A only. Session logs are cut in `logs.py`.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO
 
 from app.engine.records import Layer
@@ -107,7 +110,7 @@ def plain_line(text: str) -> str:
 def _markdown_line(raw: bytes, *, first: bool) -> str:
     if first and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Encoding("UTF-16")
-    if b"\x00" in raw:
+    if raw.count(0) * 3 > len(raw):  # ASCII in UTF-16 has a NUL beside each letter
         raise Encoding("UTF-16 or binary data")
     try:
         text = raw.decode("utf-8-sig" if first else "utf-8")
@@ -198,6 +201,15 @@ def text_at(file: BinaryIO, layer: Layer, place: Place) -> str | None:
     return plain_line(text)
 
 
-def open_for_reading(path: Path | str) -> BinaryIO:
-    """Open a file for `documents` and `text_at`."""
-    return open(path, "rb", buffering=1 << 16)
+def open_for_reading(path: Path) -> BinaryIO:
+    """Open a file for `documents` and `text_at`. Raises `OSError`, also for what is no regular
+    file: a pipe put in its place would keep us waiting, a link might lead anywhere."""
+    return open(path, "rb", buffering=1 << 16, opener=_regular)
+
+
+def _regular(name: str, flags: int) -> int:
+    fd = os.open(name, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+    if not S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return fd

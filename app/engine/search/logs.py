@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -97,7 +96,7 @@ def entries(file: BinaryIO, cursor: Cursor) -> Iterator[Told]:
                 cursor.hidden |= {one.entry for one in told if isinstance(one, Hidden)}
                 yield from told
         elif text := _text(entry):
-            if not cursor.hidden or _owner(entry.id) not in cursor.hidden:
+            if not cursor.hidden or _owner(_sound(entry.id)) not in cursor.hidden:
                 yield _document(entry, text, cursor, offset, len(raw))
             cursor.order += 1
 
@@ -159,7 +158,7 @@ def _document(entry: _Entry, text: str, cursor: Cursor, offset: int, length: int
         role, tool = "assistant", entry.name or ""
     elif entry.type == "tool_result":
         role, tool = "tool", entry.name or ""
-    when = None if cursor.when is None else datetime.fromtimestamp(cursor.when, UTC)
+    when = moment(cursor.when)  # as seconds, the end of the last year there is lies beyond it
     flags = ERROR if entry.isError else 0
     if asks(text):
         flags |= QUESTION
@@ -177,7 +176,7 @@ def _decode(raw: bytes) -> _Entry | None:
         raw = raw[3:]
     try:
         return _DECODER.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:  # half a surrogate pair: valid for a lax reader only
         return msgspec.convert(json.loads(raw), _Entry)
@@ -229,8 +228,10 @@ def _flat(value: Any, depth: int = 0) -> str:
 
 
 def _targets(value: Any) -> Iterable[str]:
+    """The ids in a value. What is empty or breaks a line is none: entries without an id are not
+    meant, and `FileRow.hidden` has one a line."""
     items = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return (item for item in items if isinstance(item, str))
+    return (_sound(one) for one in items if isinstance(one, str) and one and "\n" not in one)
 
 
 def _sound(text: str) -> str:

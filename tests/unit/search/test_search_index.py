@@ -354,6 +354,50 @@ def test_line_separators_and_half_characters(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
+def test_one_strange_line_leaves_the_others_where_they_are(tmp_path: Path) -> None:
+    deep = "[" * 5_000 + '"kayak"' + "]" * 5_000
+    log(
+        tmp_path, "s-1", entry(1, "kayak one"),
+        f'{{"type":"message","id":"m-2","content":{deep}}}', entry(3, "kayak three"),
+        entry(4, "kayak at the end of time", timestamp="9999-12-31T23:59:59.999999Z"),
+        '{"type":"eviction","target":"\\ud800"}',
+        '{"type":"mark","targets":["", "\\ud800", "m-1\\nm-3"],"deleted":true}',
+        entry(7, "kayak without an id", id=""),
+    )  # fmt: skip
+    put(tmp_path, "memory/2026-06-02.md", "- kayak four\n- a \x00 within, kayak five\n")
+
+    async def work(index: MemoryIndex) -> None:
+        await index.index_from_string("memory/notes.md", "- kayak \x00 six\n")
+        found = await texts(index, "kayak", mode="words")
+        assert sorted(found) == [
+            "- a   within, kayak five", "- kayak   six", "- kayak four",
+            "kayak at the end of time", "kayak one", "kayak three", "kayak without an id",
+        ]  # fmt: skip
+
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a link out of the workspace"])
+def test_what_takes_a_files_place_is_not_read(tmp_path: Path, kind: str) -> None:
+    root = tmp_path / "ws"
+    file = put(root, "memory/2026-06-01.md", "- kayak\n")
+    put(root, "MEMORY.md", "- another kayak\n")
+    outside = put(tmp_path, "outside.md", "- kayak\n")
+
+    async def work(index: MemoryIndex) -> None:
+        file.unlink()
+        if kind == "a pipe":
+            os.mkfifo(file)
+        else:
+            file.symlink_to(outside)
+        async with asyncio.timeout(20):
+            assert await texts(index, "kayak") == ["- another kayak"]
+            assert await index.update(file)
+            assert (await index.search(Query("kayak"))).total == 1
+
+    run(root, work)
+
+
 def test_a_file_in_another_encoding_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_bytes("- 项目".encode("gbk"))
     put(tmp_path, "memory/2026-06-02.md", "- apple\n")
