@@ -77,6 +77,31 @@ def test_a_list_read_before_a_proposal_was_made_does_not_close_its_review(
     qloop.run_until_complete(main())
 
 
+def test_a_review_that_was_left_while_it_was_looked_at_again_stays_left(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot, monkeypatch
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+            await reviewing(pane)
+            asked, go_on, marks = asyncio.Event(), asyncio.Event(), engine.ask.marks
+
+            async def slow_marks(*given: object) -> object:
+                asked.set()
+                await go_on.wait()
+                return await marks(*given)
+
+            monkeypatch.setattr(engine.ask, "marks", slow_marks)
+            now = await engine.ask.memory()
+            await engine.do.write_memory(now.text + "- Of another hand\n", now.sha256)
+            await asyncio.wait_for(asked.wait(), 10)
+            assert pane.leave()
+            go_on.set()
+            await settle(pane)
+            assert pane.mode == "file"
+
+    qloop.run_until_complete(main())
+
+
 def test_accept_rest_never_takes_a_loss_along(
     qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
 ) -> None:

@@ -67,7 +67,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.origins_on = bool(desk.kept.get("memory.origins", False))
         self.edit_open = False
         self.applying = False
-        self.wanted = ""  # the proposal that was asked for last
+        self.wanted = ""  # the proposal that was asked for last, until it is left
         self._preview_wanted = False
         self._offered = 0  # the version that the bar's Undo takes back
         self._origins: dict[int, Origin] = {}
@@ -242,6 +242,8 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.stack.setCurrentWidget(page[mode])
         if mode == "file":
             self._show_file()
+        if mode not in ("review", "closed"):
+            self.wanted = ""
         if mode != "review":
             for key in ("moved", "rival", "note"):
                 self.notices.drop(key)

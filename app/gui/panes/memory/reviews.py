@@ -62,12 +62,12 @@ class Reviews:
 
     async def load_review(self: Any, proposal_id: str) -> None:
         """Show a proposal, with the decisions kept so far."""
+        if self.mode == "version":
+            self.leave_version()
         self.wanted = proposal_id
         proposal: Proposal = await self.desk.engine.ask.proposal(proposal_id)
         if not self.versions:
             await self.refresh()
-        if self.mode == "version":
-            self.leave_version()
         lines = self.memory.text.split("\n")
         pinned = frozenset(lines[n - 1] for n in self.memory.pinned if n <= len(lines))
         await self._show_proposal(proposal, pinned)
@@ -84,7 +84,7 @@ class Reviews:
         asked = [c for n in deciding.order if (c := deciding.change(n)) is not None]
         marks = await self.marks_of(asked[:AT_FIRST])
         if proposal.info.id != self.wanted:
-            return  # another one was opened meanwhile
+            return  # another one was opened meanwhile, or this one was left
         opened = is_open(proposal.info)
         self.review.reading_only = not opened
         self.show_mode("review" if opened else "closed")  # first: rows are laid out for a width
