@@ -12,7 +12,9 @@ Invariant: a term never holds white space or ASCII punctuation, so it needs no q
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
+from array import array
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from sys import maxsize
@@ -51,6 +53,8 @@ _BLOB = rf"[A-Za-z0-9+/_\-]{{{BLOB},}}={{0,2}}"
 _WORD = "[A-Za-z0-9]++(?:'[A-Za-z0-9]++)*+"
 
 _BLOB_ALONE = re.compile(_BLOB)
+_EACH = 8
+_EACH_OF_BLOB = re.compile(rf"[A-Za-z0-9+/_\-]{{{BLOB // _EACH}}}")
 _ASCII_TOKEN = re.compile(rf"(?P<blob>{_BLOB})|(?P<word>{_WORD})")
 _ASCII_WORD = re.compile(_WORD)
 _ASCII_OR_BLOB = re.compile(rf"{_BLOB}|{_WORD}")
@@ -64,7 +68,18 @@ _CLUSTER = re.compile(
 _JUNK = re.compile(rf"[\x00-/:-@\[-`{{-\x7f\s{_JOINERS}{FENCE}{STEM_MARK}]+")
 _POINTS = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670]+")
 _RUN_SIGN = re.compile(f"[{_RUN}]")
-_PLAIN_RUN = re.compile("[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]+")
+_PLAIN = "[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]+"
+_PLAIN_RUN, _PLAIN_RUNS = re.compile(_PLAIN), re.compile(f"({_PLAIN})")
+_PUNCTUATION = (
+    "\u2013\u2014\u2018\u201c\u201d\u2022\u2026\u3000-\u3002\u3008-\u3011"
+    "\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
+)
+_UNUSUAL = re.compile(f"[^\x00-\x7f{_PUNCTUATION}]")
+_HERE, _QUOTE = "\0", "\1"
+"""Stand for a run and for an apostrophe within a word while a text is cut."""
+_INNER_QUOTE = re.compile("'(?<=[A-Za-z0-9]')(?=[A-Za-z0-9])")
+_GAPS = bytes(n if n < 2 or (n < 128 and chr(n).isalnum()) else 32 for n in range(256))
+_UTF_32 = f"utf-32-{sys.byteorder[0]}e"
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th", "ħ": "h"}
 )
@@ -240,72 +255,94 @@ def _end(at: list[int] | range, i: int) -> int:
     return at[j]
 
 
-class _Spelled(dict[str, str]):
-    """The main terms of each token that was met, as they are written; `rest` has its other terms.
+class _Unusual(Exception):
+    """A text that `_usual_terms` cannot cut."""
+
+
+class _Rest(dict[str, str]):
+    """The other terms of each word that was met, "" where there are none.
 
     A language repeats itself: looking a word up costs a tenth of walking to it in Python.
     """
 
-    def __init__(self) -> None:
-        self.rest = _Rest()
+    def __missing__(self, word: str) -> str:
+        if len(word) > LONGEST:
+            raise _Unusual
+        if len(self) > MOST_SPELLED:
+            self.clear()
+        self[word] = _other_terms(*_word(word.replace(_QUOTE, "'")))
+        return self[word]
 
-    def __missing__(self, token: str) -> str:
+
+class _Spelled(dict[str, tuple[str, str]]):
+    """The main terms and the other terms of each token that was met."""
+
+    def __missing__(self, token: str) -> tuple[str, str]:
         plain = _PLAIN_RUN.fullmatch(token)
         if plain or _RUN_SIGN.match(token):  # not kept: hardly ever does the same one come again
-            folded = token if plain else _fold_run(token)[0]
-            return folded.translate(_doubled)[2:]  # "c c" for each c: "a ab bc c", less "a "
+            return _pairs([token if plain else _fold_run(token)[0]])[0], ""
         if len(token) >= BLOB and _BLOB_ALONE.fullmatch(token):
-            return ""
-        terms, _ = _word(token)
-        self[token] = terms[0] if terms else ""
-        _ = self.rest[token]
-        return self[token]
-
-
-class _Doubled(dict[int, str]):
-    """Each character twice, with a gap between."""
-
-    def __missing__(self, code: int) -> str:
-        self[code] = f"{chr(code)} {chr(code)}"
-        return self[code]
-
-
-_doubled = _Doubled()
-
-
-class _Rest(dict[str, str]):
-    """The other terms of each token that was met, "" where there are none."""
-
-    def __missing__(self, token: str) -> str:
-        if len(token) >= BLOB and _BLOB_ALONE.fullmatch(token):
-            return ""
+            return "", ""
+        if len(self) > MOST_SPELLED:
+            self.clear()
         terms, stemmed = _word(token)
-        self[token] = " ".join([*terms[1:], STEM_MARK + stemmed] if stemmed else terms[1:])
+        self[token] = (terms[0] if terms else "", _other_terms(terms, stemmed))
         return self[token]
 
 
-_spelled = _Spelled()
+_rest, _spelled = _Rest(), _Spelled()
+
+
+def _other_terms(terms: tuple[str, ...], stemmed: str) -> str:
+    return " ".join([*terms[1:], STEM_MARK + stemmed] if stemmed else terms[1:])
 
 
 def index_text(text: str) -> str:
     """What the full-text table stores for `text`: main terms, a fence, then the other terms."""
-    global _spelled
-    if len(_spelled.rest) > MOST_SPELLED:
-        _spelled = _Spelled()
-    spelled = _spelled
     # The same walk as `tokens`, without their places, and without a step of Python for each: this
     # is the hot path of indexing.
-    longest = max(map(len, text.split()), default=0)
-    found = _finder(text, longest).findall(text)
-    if longest <= LONGEST and text.isascii() and "'" not in text:
-        main, other = " ".join(found).lower(), spelled.rest.__getitem__
-    else:
-        main = " ".join(map(spelled.__getitem__, found))
-        other = spelled.rest.get  # all but the runs are there by now
-        if "  " in f" {main} ":  # a token without a term: a blob, a lone mark
-            main = " ".join(filter(None, map(spelled.__getitem__, found)))
-    rest = " ".join(filter(None, map(other, found)))
+    try:
+        main, rest = _usual_terms(text)
+    except _Unusual:
+        longest = max(map(len, text.split()), default=0)
+        found = [_spelled[token] for token in _finder(text, longest).findall(text)]
+        main = " ".join([main for main, _ in found if main])
+        rest = " ".join([rest for _, rest in found if rest])
     return f"{main} {FENCE} {rest}" if rest else main
+
+
+def _usual_terms(text: str) -> tuple[str, str]:
+    """Main and other terms of a text of ASCII words, plain runs and their punctuation.
+
+    Raises `_Unusual` when anything else may stand in it: other letters, symbols, a long word.
+    """
+    if _HERE in text or _QUOTE in text:
+        raise _Unusual
+    parts = [text] if text.isascii() else _PLAIN_RUNS.split(text)
+    plain = f" {_HERE} ".join(parts[::2])
+    if (not plain.isascii() and _UNUSUAL.search(plain)) or _EACH_OF_BLOB.search(plain[::_EACH]):
+        raise _Unusual
+    if "'" in plain:
+        plain = _INNER_QUOTE.sub(_QUOTE, plain)
+    words = plain.encode("ascii", "replace").translate(_GAPS).decode("ascii").split()
+    rest = " ".join(filter(None, map(_rest.__getitem__, words)))
+    main = " ".join(words).lower().replace(_QUOTE, "")
+    if len(parts) > 1:
+        parts[::2] = main.split(_HERE)
+        parts[1::2] = _pairs(parts[1::2])
+        main = "".join(parts)
+    return main, rest
+
+
+def _pairs(runs: list[str]) -> list[str]:
+    """`ab bc c` for each run `abc`, all at once: a step for each sign would cost tenfold."""
+    signs = array("I", _HERE.join(["", *runs]).encode(_UTF_32))
+    pairs = array("I", " ".encode(_UTF_32)) * (3 * len(signs))
+    pairs[::3] = signs
+    pairs[1:-3:3] = signs[1:]
+    # Between two runs, `c` and `de`, it is `c_ _d de e` now, with a mark for each line.
+    text = pairs.tobytes().decode(_UTF_32).rstrip(" ")
+    return [one[2:] for one in text[1:].split(f"{_HERE} {_HERE}")]
 
 
 def asks(text: str) -> bool:
