@@ -1,16 +1,15 @@
-"""A workspace with everything consolidation needs, and a model that answers by script."""
+"""A workspace with everything consolidation needs."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from app.engine.config import MemoryConfig
-from app.engine.errors import ModelError
 from app.engine.events import Bus
-from app.engine.llm.endpoint import Answer, Delta, Request
+from app.engine.llm.endpoint import Request
 from app.engine.memory.apply import Review
 from app.engine.memory.consolidation import MemoryConsolidator, Outcome
 from app.engine.memory.journal import RunLog
@@ -20,46 +19,9 @@ from app.engine.workspace.daily_log import append_section
 from app.engine.workspace.layout import Layout, ensure
 from app.engine.workspace.memory_file import MemoryWriter
 from app.engine.workspace.sections import SectionStates, read_watermark
+from tests.helpers.models import Reply, ScriptedModel
 
 START = datetime(2026, 6, 2, 9, 0, tzinfo=UTC)
-
-Reply = str | Answer | ModelError | Callable[[Request], Any]
-
-
-class ScriptedModel:
-    """Answers with the replies in turn, the last one for ever; keeps what it was asked."""
-
-    name = "scripted"
-    host = ""
-    fit_for_memory = True
-    supports_tools = False
-
-    def __init__(self, *replies: Reply, window: int = 128_000) -> None:
-        self.replies: list[Any] = list(replies)
-        self.requests: list[Request] = []
-        self._window = window
-
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        reply: Any = self.replies[min(len(self.requests), len(self.replies) - 1)]
-        self.requests.append(request)
-        if callable(reply) and not isinstance(reply, Answer):
-            reply = reply(request)
-            if hasattr(reply, "__await__"):
-                reply = await reply
-        if isinstance(reply, Exception):
-            raise reply
-        yield reply if isinstance(reply, Answer) else Answer(str(reply), model=self.name)
-
-    async def window(self) -> Window:
-        return Window(self._window, "setting")
-
-    async def close(self) -> None:
-        pass
-
-    @property
-    def asked(self) -> str:
-        """The newest user message."""
-        return self.requests[-1].messages[0].content
 
 
 class Desk:
@@ -72,7 +34,7 @@ class Desk:
         ensure(self.layout)
         if prepare:
             self.layout.memory_md.write_text(prepare, encoding="utf-8")
-        self.model = ScriptedModel(*(replies or ("",)), window=window)
+        self.model = ScriptedModel(*(replies or ("",)), window=Window(window, "setting"))
         self.bus = Bus()
         self.events: list[Any] = []
         self.bus.subscribe(self.events.append)

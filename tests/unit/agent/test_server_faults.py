@@ -17,8 +17,8 @@ from app.engine.config import (
 )
 from app.engine.events import Activity, TurnEvent
 from app.engine.llm.endpoint import Request
-from tests.helpers.consolidating import ScriptedModel
 from tests.helpers.fake_server import Reply, Seen, call, chunk, error, say, use
+from tests.helpers.models import ScriptedModel
 from tests.helpers.workspaces import EngineDesk, engine_on
 
 SUMMARY = say("SESSION INTENT: talk\nSUMMARY: we talked\nARTIFACTS: None\nNEXT STEPS: None")

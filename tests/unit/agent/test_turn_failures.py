@@ -16,7 +16,7 @@ from app.engine.config import CompactionConfig, EngineConfig, TruncateArgsConfig
 from app.engine.errors import Interrupted, ModelUnavailable
 from app.engine.llm.endpoint import Answer, Delta, Request, TextDelta
 from tests.helpers.fake_server import Reply, Seen, call, overflow, say, use
-from tests.helpers.memories import Model
+from tests.helpers.models import ScriptedModel
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
 
@@ -45,7 +45,7 @@ def giving(output: str, name: str = "execute") -> Any:
 SUMMARY = "SESSION INTENT: talk\nSUMMARY: we talked\nARTIFACTS: None\nNEXT STEPS: None"
 
 
-class Failing(Model):
+class Failing(ScriptedModel):
     """Raises what it is given: before the first delta, or after one."""
 
     def __init__(self, fault: BaseException, *, later: bool = False) -> None:
@@ -137,7 +137,7 @@ def test_causes_that_go_round_in_a_circle(tmp_path: Path) -> None:
 @pytest.mark.case("CMP-15")
 def test_an_interruption_after_a_compaction_passes(tmp_path: Path) -> None:
     async def main() -> None:
-        config = compacting(model=Model("All of it."))
+        config = compacting(model=ScriptedModel("All of it."))
         async with engine_on(tmp_path, say("a"), config=config) as desk:
             await desk.send("one")
             chat = Failing(Interrupted("now"))
@@ -191,7 +191,7 @@ def test_truncated_arguments_are_sent_and_the_log_keeps_the_originals(tmp_path: 
                 truncate_args=TruncateArgsConfig(
                     trigger_messages=3, keep_messages=1, max_arg_length=100
                 ),
-                model=Model("All of it."),
+                model=ScriptedModel("All of it."),
             )
         )
         scripts = (use(call("execute", {"cmd": long}, id="c1")), say("ok"), say("b"), say("c"))

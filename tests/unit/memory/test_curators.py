@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.errors import ModelUnavailable
-from app.engine.llm.endpoint import Answer, Request
+from app.engine.llm.endpoint import Answer
 from app.engine.memory import sameness
 from app.engine.memory.curators import (
     ExtractiveCurator,
@@ -20,10 +20,11 @@ from app.engine.memory.curators import (
 )
 from app.engine.memory.flush_request import Batch, References
 from app.engine.memory.sentences import facts, is_fact
-from app.engine.records import Message, ModelCall, Usage, Window
+from app.engine.records import Message, ModelCall, Usage
 from app.engine.workspace.daily_log import append_section
 from app.engine.workspace.layout import Layout, ensure
 from app.engine.workspace.sections import SectionStates
+from tests.helpers.models import ScriptedModel
 
 NOTHING = References("", "", "memory/2026-06-02.md", date(2026, 6, 2))
 
@@ -170,30 +171,9 @@ def test_the_extractive_curator_says_when_there_is_nothing():
     asyncio.run(main())
 
 
-class Scripted:
-    name, host, fit_for_memory, supports_tools = "scripted", "", True, False
-
-    def __init__(self, *answers: Answer | Exception) -> None:
-        self.answers = list(answers)
-        self.requests: list[Request] = []
-
-    async def stream(self, request: Request):
-        self.requests.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        yield answer
-
-    async def window(self) -> Window:
-        return Window(8_192)
-
-    async def close(self) -> None:
-        return None
-
-
 def test_every_model_call_is_kept_also_a_failed_one():
     kept: list[ModelCall] = []
-    model = Scripted(
+    model = ScriptedModel(
         Answer("- tea", usage=Usage(10, 3)),
         ModelUnavailable("No server answers.", raw="ECONNREFUSED"),
     )
