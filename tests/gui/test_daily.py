@@ -2,108 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterator
+from datetime import date, timedelta
 
 import pytest
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtWidgets import QWidget
 
 from app.engine.errors import SessionNotFound, Unreadable
 from app.engine.events import Bus, Changed
 from app.engine.records import (
     DailyLine,
-    DailySection,
-    DayInfo,
     DayLog,
     JobInfo,
-    SessionInfo,
-    TranscriptItem,
 )  # fmt: skip
 from app.gui.panes.daily.days import by_day, card_rows, counts, file_rows, row_at_line
 from app.gui.panes.daily.pane import DailyPane
 from app.gui.widgets.action import overlapping
 from app.gui.widgets.pane import Desk, Target
-
-NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
-TODAY = date(2026, 11, 30)
-
-
-def info(path: str, day: date | None, lines: int = 2, **more: bool) -> DayInfo:
-    return DayInfo(path, day, 1, lines, 100, **more)
-
-
-def section(n: int, line: int, *lines: DailyLine, **more: object) -> DailySection:
-    fields: dict[str, object] = {
-        "kind": "flush", "when": NOW - timedelta(hours=9 - n), "run": f"r{n}", "session_id": "s1",
-        "first_entry": "e3", "last_entry": "e5", **more,
-    }  # fmt: skip
-    return DailySection(ordinal=n, line=line, lines=lines, hash=str(n), **fields)  # type: ignore[arg-type]
-
-
-def today_log() -> DayLog:
-    return DayLog("memory/2026-11-30.md", TODAY, (
-        section(1, 2, DailyLine(4, "- Release 2.4 is out", "merged",
-                                "In MEMORY.md since version 31.", "p1"),
-                DailyLine(5, "- 对账脚本改到每周一 06:30 运行", "waiting")),
-        section(2, 7, DailyLine(9, "- User seems unhappy", "rejected"), DailyLine(10, "  "),
-                DailyLine(11, "- High water twice", "left_out")),
-        section(3, 13, DailyLine(15, "- Fuses are in the blue box"), kind="save", session_id=""),
-    ))  # fmt: skip
-
-
-class Engine:
-    """Days, sessions and jobs in memory."""
-
-    def __init__(self) -> None:
-        self.logs = {
-            "memory/2026-11-30.md": today_log(),
-            "memory/2026-11-27.md": DayLog("memory/2026-11-27.md", date(2026, 11, 27), (
-                section(1, 2, DailyLine(4, "- Old news", "merged")),)),
-            "memory/2026-11-27-topic.md": DayLog("memory/2026-11-27-topic.md", date(2026, 11, 27),
-                (section(1, 1, DailyLine(1, "- A stray"), kind="foreign", session_id="",
-                         when=None),)),
-            "memory/2026-11-20.md": DayLog("memory/2026-11-20.md", date(2026, 11, 20), (),
-                                           "2026-11-20.md is not UTF-8 text."),
-            "memory/notes.md": DayLog("memory/notes.md", None, (
-                section(1, 1, DailyLine(1, "a note"), kind="foreign", session_id=""),)),
-            "memory/archive/2026-10-03.md": DayLog("memory/archive/2026-10-03.md",
-                                                   date(2026, 10, 3), ()),
-        }  # fmt: skip
-        self.files = [
-            info("memory/2026-11-30.md", TODAY, 5),
-            info("memory/2026-11-27.md", date(2026, 11, 27), 1),
-            info("memory/2026-11-27-topic.md", date(2026, 11, 27), 1, variant=True),
-            info("memory/2026-11-20.md", date(2026, 11, 20), 0),
-            info("memory/archive/2026-10-03.md", date(2026, 10, 3), archived=True),
-            info("memory/notes.md", None),
-        ]
-        self.list = [SessionInfo("s1", "Tern upload", NOW, NOW, 9, 6, 100)]
-        self.job = JobInfo("j1", "flush", "by hand", "running", NOW)
-        self.done: list[tuple[str, ...]] = []
-
-    async def days(self) -> list[DayInfo]:
-        return list(self.files)
-
-    async def day(self, path: str) -> DayLog:
-        return self.logs[path]
-
-    async def sessions(self) -> list[SessionInfo]:
-        return list(self.list)
-
-    async def transcript(self, session_id: str, *, limit: int) -> list[TranscriptItem]:
-        return [TranscriptItem(f"e{n}", n, "user" if n % 2 else "assistant") for n in range(1, 9)]
-
-    async def jobs(self) -> list[JobInfo]:
-        return [self.job]
-
-    async def flush(self, session_id: str, *, initiator: object) -> str:
-        self.done.append(("flush", session_id))
-        return "j1"
-
-    async def consolidate(self, *, initiator: object) -> str:
-        self.done.append(("consolidate",))
-        return "j1"
+from tests.helpers.days import NOW, TODAY, Engine, section, today_log
+from tests.helpers.panes import Until, act, in_window, run, settled, targets
 
 
 @pytest.fixture
@@ -115,40 +32,12 @@ def engine(desk: Desk) -> Engine:
 
 @pytest.fixture
 def pane(desk: Desk, engine: Engine, qtbot, qloop) -> Iterator[DailyPane]:
-    window = QWidget()
-    qtbot.addWidget(window)
-    window.resize(1_076, 760)
-    made = DailyPane(desk)
-    made.setParent(window)
-    made.resize(1_076, 760)
-    window.show()
-    yield made
-    qloop.run_until_complete(made.tasks.end())
-
-
-Until = Callable[..., object]
-
-
-async def _settled(pane: DailyPane, until: Until) -> None:
-    await until(lambda: not pane.tasks._running)  # type: ignore[misc]
+    yield from in_window(DailyPane(desk), qtbot, qloop)
 
 
 def started(pane: DailyPane, qloop, until: Until) -> None:
     pane.activate()
-    qloop.run_until_complete(_settled(pane, until))
-
-
-def run(pane: DailyPane, name: str, qloop, until: Until) -> None:
-    action = next(a for a in pane.actions() if a.name == f"daily.{name}")
-    assert action.off() == ""
-    action.run()
-    qloop.run_until_complete(_settled(pane, until))
-
-
-def targets(pane: DailyPane) -> list[Target]:
-    out: list[Target] = []
-    pane.go.connect(out.append)
-    return out
+    qloop.run_until_complete(settled(pane, until))
 
 
 def lines(pane: DailyPane) -> list[int]:
@@ -233,7 +122,7 @@ def test_a_head_links_to_its_session_by_click_key_and_enter(
 def test_what_no_session_wrote_says_so(pane: DailyPane, qloop, until: Until) -> None:
     started(pane, qloop, until)
     pane.cards.set_current(1)
-    action = next(a for a in pane.actions() if a.name == "daily.parent")
+    action = act(pane, "parent")
     assert action.off() == "This was not written by a session."
 
 
@@ -251,7 +140,7 @@ def test_days_with_a_log_are_walked_and_today_is_a_key_away(
     ]  # fmt: skip
     run(pane, "before", qloop, until)
     assert [r.problem for r in pane.cards.rows] == ["2026-11-20.md is not UTF-8 text."]
-    assert next(a for a in pane.actions() if a.name == "daily.before").off() != ""
+    assert act(pane, "before").off() != ""
     run(pane, "today", qloop, until)
     assert lines(pane) == [15, 9, 11, 4, 5]
 
@@ -263,11 +152,11 @@ def test_a_click_into_the_calendar_shows_that_day(
     calendar = pane.side.calendar
     at = calendar.cell(date(2026, 11, 27)).center().toPoint()
     qtbot.mouseClick(calendar, Qt.MouseButton.LeftButton, pos=at)
-    qloop.run_until_complete(_settled(pane, until))
+    qloop.run_until_complete(settled(pane, until))
     assert pane.day == date(2026, 11, 27)
     at = calendar.cell(date(2026, 11, 12)).center().toPoint()
     qtbot.mouseClick(calendar, Qt.MouseButton.LeftButton, pos=at)
-    qloop.run_until_complete(_settled(pane, until))
+    qloop.run_until_complete(settled(pane, until))
     assert pane.page.empty.head.text() == "Nothing was kept on this day"
 
 
@@ -361,7 +250,7 @@ def test_flush_now_takes_the_newest_session_and_tells_the_end(
     pane: DailyPane, engine: Engine, qloop, until: Until
 ) -> None:
     started(pane, qloop, until)
-    action = next(a for a in pane.actions() if a.name == "daily.flush")
+    action = act(pane, "flush")
     action.run()
     qloop.run_until_complete(until(lambda: pane.jobs.running("flush")))
     assert pane.page.flush.text() == "Flushing"

@@ -11,7 +11,8 @@ from PySide6.QtCore import Qt
 from app.gui.panes.timeline.pane import TimelinePane
 from app.gui.panes.timeline.reading import MOST
 from app.gui.widgets.pane import Desk, Target
-from tests.helpers.timelines import NOW, Engine, said, settled, shown_pane, started
+from tests.helpers.panes import settled
+from tests.helpers.timelines import NOW, Engine, said, shown_pane, started
 
 LENGTH = 100_000
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.engine.records import SessionInfo, TranscriptItem
 from app.gui.panes.timeline.blocks import place_of_entry
 from app.gui.panes.timeline.pane import TimelinePane
 from app.gui.widgets.pane import Desk
+from tests.helpers.panes import Until, in_window, settled
 
 NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
 
@@ -104,25 +104,11 @@ class Engine:
 
 def shown_pane(desk: Desk, qtbot: QtBot, qloop: AbstractEventLoop) -> Iterator[TimelinePane]:
     """A timeline in a shown window, for a fixture; its tasks are ended at the end."""
-    window = QWidget()
-    qtbot.addWidget(window)
-    window.resize(1_076, 760)
-    made = TimelinePane(desk)
-    made.setParent(window)
-    made.resize(1_076, 760)
-    window.show()
-    yield made
-    qloop.run_until_complete(made.tasks.end())
+    yield from in_window(TimelinePane(desk), qtbot, qloop)
 
 
-def started(pane: TimelinePane, qloop, until) -> None:
+def started(pane: TimelinePane, qloop: AbstractEventLoop, until: Until) -> None:
+    """Show the newest session, and wait until all is at rest."""
     pane.activate()
     qloop.run_until_complete(until(lambda: pane.page.items))
-    qloop.run_until_complete((pane.tasks._running and settled(pane, until)) or _nothing())
-
-
-async def _nothing() -> None: ...
-
-
-async def settled(pane: TimelinePane, until: Callable[..., object]) -> None:
-    await until(lambda: not pane.tasks._running)  # type: ignore[misc]
+    qloop.run_until_complete(settled(pane, until))
