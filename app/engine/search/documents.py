@@ -22,11 +22,17 @@ from typing import BinaryIO
 
 from app.engine.records import Layer
 from app.engine.search import logs
+from app.engine.search.logs import LONGEST_SECRET
 from app.engine.search.rows import Cursor, Document, Told, moment
 from app.engine.workspace.secrets import KeyBlocks, mask, spans
 
 CHUNK = 2_000
 """Characters of one document of an evicted result."""
+LONGEST_WORD = 100
+"""Characters before the end of a piece in which a gap is looked for."""
+BLOCK = 20_000
+"""Bytes of a line that are one document, or cut into documents together: memory stays flat, and
+showing a hit costs little, however long a line is."""
 
 
 _RESULT = re.compile(r".*-[0-9a-f]{16}", re.DOTALL)
@@ -78,6 +84,38 @@ def documents(
     return _lines(file, path, cursor, zone)
 
 
+# ---------------------------------------------------------------------------- long lines
+
+
+def _blocks(file: BinaryIO, cursor: Cursor) -> Iterator[tuple[int, bytes]]:
+    """(byte offset, bytes) of each line, of a long one block by block; `cursor` moves past each."""
+    ahead, ended = b"", True
+    while raw := ahead + file.readline(BLOCK + LONGEST_SECRET - len(ahead)):
+        ahead = b""
+        if len(raw) > BLOCK and not raw.endswith(b"\n"):
+            end = _block_end(raw)
+            raw, ahead = raw[:end], raw[end:]
+        if not ended:
+            cursor.line -= 1  # it is the same line still
+        yield cursor.past(raw), raw
+        ended = raw.endswith(b"\n")
+
+
+def _block_end(raw: bytes) -> int:
+    """Where to cut a line at `BLOCK` bytes at most: within no character, and within no secret;
+    within no word when there is a gap."""
+    begin = BLOCK - LONGEST_SECRET
+    end = raw.rfind(b" ", BLOCK - LONGEST_WORD, BLOCK) + 1 or BLOCK
+    while raw[end] & 0xC0 == 0x80 and end > BLOCK - 4:
+        end -= 1
+    before = raw[begin:end].decode("utf-8", "surrogateescape")
+    both = before + raw[end:].decode("utf-8", "surrogateescape")
+    for first, last in spans(both):
+        if 0 < first < len(before) < last:
+            return begin + len(both[:first].encode("utf-8", "surrogateescape"))
+    return end
+
+
 # ---------------------------------------------------------------------------- Markdown
 
 _OURS = re.compile(r"\s*<!-- /?palimpsest:[^>]*-->\s*")
@@ -88,8 +126,7 @@ def _lines(file: BinaryIO, path: str, cursor: Cursor, zone: tzinfo) -> Iterator[
     when = _day_of(path, zone)
     daily = path.startswith("memory/")
     blocks = KeyBlocks()
-    for raw in file:
-        offset = cursor.past(raw)
+    for offset, raw in _blocks(file, cursor):
         text = _markdown_line(raw, first=cursor.line == 1)
         heading = _HEADING.fullmatch(text) if daily else None
         if heading:
@@ -143,8 +180,7 @@ def _day_of(path: str, zone: tzinfo) -> datetime | None:
 
 def _chunks(file: BinaryIO, cursor: Cursor) -> Iterator[Document]:
     blocks = KeyBlocks()
-    for raw in file:
-        start = cursor.past(raw)
+    for start, raw in _blocks(file, cursor):
         if blocks.covers(raw[:CHUNK].decode("utf-8", "replace")):
             continue
         for begin, length, text in _pieces(raw):
@@ -167,7 +203,10 @@ def _pieces(raw: bytes) -> Iterator[tuple[int, int, str]]:
     secrets = spans(text)
     begin = offset = 0
     while begin < len(text):
-        end = min(begin + CHUNK, len(text))
+        end = begin + CHUNK
+        if end < len(text):  # a word cut in two would not be found
+            end = text.rfind(" ", end - LONGEST_WORD, end) + 1 or end
+        end = min(end, len(text))
         at = bisect_left(secrets, (end,)) - 1  # the last one that begins before the end
         if at >= 0 and end < secrets[at][1]:
             first, last = secrets[at]

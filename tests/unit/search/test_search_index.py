@@ -377,6 +377,30 @@ def test_one_strange_line_leaves_the_others_where_they_are(tmp_path: Path) -> No
     run(tmp_path, work)
 
 
+@pytest.mark.parametrize(
+    "path", ["memory/2026-06-01.md", "large_tool_results/bot/c-0123456789abcdef"]
+)
+def test_a_line_without_end_is_found_in_parts(tmp_path: Path, path: str) -> None:
+    secret = "sk-" + "a1B2" * 12
+    filler = "数据 lorem ipsum. " * 2_000
+    around = [f"{filler[: len(filler) - 10 - n]} {secret} " for n in range(0, 80, 7)]
+    text = f"- begin kayak {filler}{'.'.join(around)} canoe at the end\nnext kayak\n"
+    text += "，" * 6_664 + secret + "，" * 4_000 + "\n"
+    put(tmp_path, path, text)
+
+    async def work(index: MemoryIndex) -> None:
+        for query, line in (("begin kayak", 1), ("canoe", 1), ('"next kayak"', 2)):
+            (hit,) = (await index.search(Query(query, mode="words"))).hits
+            assert hit.line == line
+        hits = (await index.search(Query("lorem", mode="words", limit=1_000), width=None)).hits
+        assert max(len(hit.text) for hit in hits) <= 20_000
+        everything = (await index.search(Query("-in:memory", limit=1_000), width=None)).hits
+        assert sum(hit.text.count("lorem") for hit in everything) == text.count("lorem")
+        assert not any("B2a1B2" in hit.text for hit in everything)
+
+    run(tmp_path, work)
+
+
 @pytest.mark.parametrize("kind", ["a pipe", "a link out of the workspace"])
 def test_what_takes_a_files_place_is_not_read(tmp_path: Path, kind: str) -> None:
     root = tmp_path / "ws"
