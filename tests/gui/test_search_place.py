@@ -19,6 +19,7 @@ from app.engine.records import (
 )
 from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine
+from app.gui.panes.search.asking import FIRST, LATER
 from app.gui.panes.search.filters import Filter, Known, completions, joined, split
 from app.gui.panes.search.marked import lay_out
 from app.gui.panes.search.model import Head, HitModel, by_layer, shown
@@ -324,13 +325,13 @@ def test_a_hundred_thousand_hits_come_on_demand(qloop, until, pane, ask):
     searched(qloop, until, pane, "upload")
     pane.set_layer("sessions")
     settle(qloop, until, pane, lambda: len(found(pane)) == 200)
-    for size in range(1_200, 101_000, 1_000):
+    for size in range(FIRST + LATER, 100_000 + LATER, LATER):
         assert pane.list.hits.has_more()
         pane.list.scrollToBottom()
         want = min(size, 100_000) + 1
         settle(qloop, until, pane, lambda n=want: pane.list.hits.rowCount() == n)
     assert not pane.list.hits.has_more()
-    assert [q.start for q in ask.asked[-3:]] == [97_200, 98_200, 99_200], "a page costs a page"
+    assert [q.start for q in ask.asked[-2:]] == [99_400, 99_800], "a page costs a page"
     pane.list.scrollToBottom()
     pane.grab()
     assert pane.list.choose(100_000)
@@ -350,10 +351,40 @@ def test_what_stands_at_the_top_stays_there_when_a_page_comes(qloop, until, pane
     view.verticalScrollBar().setValue(view.verticalScrollBar().maximum() - 333)
     top = view.rowAt(0)
     y, shown_hit = view.rowViewportPosition(top), view.hits.entry(top)
-    settle(qloop, until, pane, lambda: len(found(pane)) == 1_200)
+    settle(qloop, until, pane, lambda: len(found(pane)) == FIRST + LATER)
     assert view.rowAt(0) == top
     assert view.rowViewportPosition(top) == y
     assert view.hits.entry(top) == shown_hit
+
+
+def test_the_next_page_is_asked_for_some_views_before_the_end(qloop, until, pane, ask):
+    ask.hits = many_of_a_day(1_000)
+    searched(qloop, until, pane, "upload")
+    pane.set_layer("sessions")
+    settle(qloop, until, pane, lambda: len(found(pane)) == FIRST
+           and not pane.tasks.running("search"))  # fmt: skip
+    bar = pane.list.verticalScrollBar()
+    bar.setValue(bar.maximum() - 6 * bar.pageStep())
+    settle(qloop, until, pane, lambda: len(found(pane)) == FIRST + LATER)
+
+
+def test_a_page_goes_on_in_the_day_that_was_begun(qloop, until, pane, ask):
+    ask.hits = many_of_a_day(1_000)
+    pane.turn_order()
+    pane.turn_grouping()
+    searched(qloop, until, pane, "upload")
+    for size in (FIRST + LATER, 1_000):
+        pane.list.scrollToBottom()
+        settle(qloop, until, pane, lambda n=size: len(found(pane)) == n)
+    heads = [e.title for e in pane.list.hits.entries() if isinstance(e, Head)]
+    assert heads == ["Saturday, 28 November"]
+
+
+def many_of_a_day(count: int) -> tuple[Hit, ...]:
+    return tuple(
+        hit("sessions", f"upload {n}", 0, path="agents/a/sessions/s-1.log.jsonl", line=n)
+        for n in range(count)
+    )
 
 
 def test_the_end_of_the_best_says_how_all_are_reached(qtbot, qloop, until, pane, ask):

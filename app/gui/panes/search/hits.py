@@ -36,12 +36,14 @@ from app.gui.panes.search.ink import MARGIN, SIDE, HitDelegate, act_words
 from app.gui.panes.search.model import (
     Entry,
     Head,
+    HitKey,
     HitModel,
     Tail,
     hit_key,
 )
 
 SNUG = 400
+AHEAD = 8  # heights of the view that are kept below it
 
 
 class HitList(QTableView):
@@ -104,18 +106,18 @@ class HitList(QTableView):
         if top >= 0:
             self._stand(top, y)
 
-    def anchor(self) -> tuple[str, int]:
+    def anchor(self) -> tuple[HitKey | None, int]:
         """The first hit that is wholly seen, as (`hit_key`, px from the top of the view)."""
         row = max(self.rowAt(0), 0)
         for at in range(row, min(row + 4, self.hits.rowCount())):
             entry, y = self.hits.entry(at), self.rowViewportPosition(at)
             if isinstance(entry, Hit) and y >= 0:
                 return hit_key(entry), y
-        return "", 0
+        return None, 0
 
-    def hold(self, anchor: tuple[str, int]) -> None:
+    def hold(self, anchor: tuple[HitKey | None, int]) -> None:
         """Scroll so that the hit of an earlier `anchor` stands where it stood."""
-        row = self.hits.row_of(anchor[0]) if anchor[0] else -1
+        row = self.hits.row_of(anchor[0]) if anchor[0] is not None else -1
         if row >= 0:
             self._stand(row, anchor[1])
 
@@ -127,8 +129,8 @@ class HitList(QTableView):
     def _size_rows(self) -> None:
         header = self.verticalHeader()
         if self.uniform:
-            high = self.painter_.height(None, 0)
-            header.setDefaultSectionSize(high)
+            header.setDefaultSectionSize(self.painter_.height(None, 0))
+            return
         for row, entry in enumerate(self.hits.entries()[:SNUG]):
             want = self.painter_.height(entry, row)
             if header.sectionSize(row) != want:
@@ -172,9 +174,9 @@ class HitList(QTableView):
         return False
 
     def _on_scrolled(self) -> None:
-        """More is asked for two pages before the end."""
+        """More is asked for some views before the end, so that who pages on does not arrive."""
         bar = self.verticalScrollBar()
-        if bar.value() >= bar.maximum() - 2 * bar.pageStep():
+        if bar.value() >= bar.maximum() - AHEAD * bar.pageStep():
             self.hits.ask_more()
 
     def _on_current(self, now: QModelIndex, before: QModelIndex) -> None:

@@ -101,9 +101,12 @@ class Shown:
         return sentence((self.place, self.time, self.text.strip()))
 
 
-def hit_key(hit: Hit) -> str:
-    """What a hit is found again by."""
-    return "\n".join((hit.layer, hit.path, str(hit.line), hit.entry_id, hit.text[:80]))
+HitKey = tuple[str, str, int, str, str]
+
+
+def hit_key(hit: Hit) -> HitKey:
+    """What a hit is found again by. (No joined text: each hit of a page gets one.)"""
+    return hit.layer, hit.path, hit.line, hit.entry_id, hit.text[:80]
 
 
 def flat(text: str) -> str:
@@ -265,6 +268,10 @@ def days_together(hits: Sequence[Hit]) -> list[Hit]:
                   reverse=True)  # fmt: skip
 
 
+def _last_group(entries: Sequence[Entry]) -> str:
+    return next((e.key for e in reversed(entries) if isinstance(e, Head)), "")
+
+
 # ---------------------------------------------------------------------------- the item model
 
 
@@ -281,6 +288,7 @@ class HitModel(QAbstractListModel):
         self._more = False
         self._asked = False
         self._by_day = False
+        self.group = ""  # key of the last head
 
     def set_entries(
         self, entries: Sequence[Entry], titles: Mapping[str, str], now: datetime, *,
@@ -291,6 +299,7 @@ class HitModel(QAbstractListModel):
         self._entries = list(entries)
         self._titles, self._now, self._by_day = titles, now, by_day
         self._more, self._asked = more, False
+        self.group = _last_group(entries)
         self.endResetModel()
 
     def add(self, entries: Sequence[Entry], *, more: bool) -> None:
@@ -300,6 +309,7 @@ class HitModel(QAbstractListModel):
             at = len(self._entries)
             self.beginInsertRows(QModelIndex(), at, at + len(entries) - 1)
             self._entries += entries
+            self.group = _last_group(entries) or self.group
             self.endInsertRows()
 
     def entries(self) -> list[Entry]:
@@ -312,7 +322,7 @@ class HitModel(QAbstractListModel):
         """The row of the first hit; -1 when there is none."""
         return next((i for i, e in enumerate(self._entries) if isinstance(e, Hit)), -1)
 
-    def row_of(self, key: str) -> int:
+    def row_of(self, key: HitKey) -> int:
         """The row of the hit with that `hit_key`; -1 when it is not there."""
         return next(
             (i for i, e in enumerate(self._entries)

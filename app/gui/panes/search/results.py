@@ -18,7 +18,7 @@ from app.gui.panes.search.asking import Answer, following, foot_words
 from app.gui.panes.search.layout import SearchParts
 from app.gui.panes.search.model import (
     Entry,
-    Head,
+    HitKey,
     Tail,
     by_day,
     by_layer,
@@ -37,7 +37,7 @@ class Results:
 
     def __init__(self, desk: Desk, parts: SearchParts, tasks: Tasks) -> None:
         self.answer: Answer | None = None
-        self._known: set[str] = set()  # keys of the hits that are listed
+        self._known: set[HitKey] = set()  # keys of the hits that are listed
         self.titles: dict[str, str] = {}
         self._desk, self._parts, self._tasks = desk, parts, tasks
 
@@ -45,7 +45,7 @@ class Results:
         """Show an answer with hits; `keep` the choice and scroll position where they still are."""
         hits_list, asked = self._parts.list, found.asked
         chosen = hits_list.current()
-        key = hit_key(chosen) if keep and chosen is not None else ""
+        key = hit_key(chosen) if keep and chosen is not None else None
         anchor = hits_list.anchor()
         self.answer = found
         self._known = {hit_key(hit) for hit in found.hits}
@@ -58,7 +58,7 @@ class Results:
         hits_list.settle()
         self._parts.tabs.set_counts(found.counts)
         self._parts.foot.say(foot_words(found), found.result.reason)
-        row = hits_list.hits.row_of(key) if key else -1
+        row = hits_list.hits.row_of(key) if key is not None else -1
         if row >= 0:
             hits_list.choose(row, quiet=True)
             hits_list.hold(anchor)
@@ -90,12 +90,12 @@ class Results:
             self.show(found, keep=True)
             return
         self.answer = found
-        fresh = [h for h in found.hits[len(before.hits) :] if hit_key(h) not in self._known]
-        self._known.update(map(hit_key, fresh))
+        page = {hit_key(hit): hit for hit in found.hits[len(before.hits) :]}
+        fresh = [hit for key, hit in page.items() if key not in self._known]
+        self._known.update(page)
         model = self._parts.list.hits
-        last = next((e.key for e in reversed(model.entries()) if isinstance(e, Head)), "")
         by_days = found.asked.grouping == "day"
-        entries = by_day(fresh, self._desk.now(), last) if by_days else fresh
+        entries = by_day(fresh, self._desk.now(), model.group) if by_days else fresh
         model.add([*entries, *_tail(found)], more=found.more)
         self._parts.list.settle()
 
