@@ -7,14 +7,12 @@ import json
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.engine.errors import StorageError
 from app.engine.records import Query, SearchResult
 from app.engine.search.index import MemoryIndex
 
@@ -354,74 +352,6 @@ def test_line_separators_and_half_characters(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
-def test_one_strange_line_leaves_the_others_where_they_are(tmp_path: Path) -> None:
-    deep = "[" * 5_000 + '"kayak"' + "]" * 5_000
-    log(
-        tmp_path, "s-1", entry(1, "kayak one"),
-        f'{{"type":"message","id":"m-2","content":{deep}}}', entry(3, "kayak three"),
-        entry(4, "kayak at the end of time", timestamp="9999-12-31T23:59:59.999999Z"),
-        '{"type":"eviction","target":"\\ud800"}',
-        '{"type":"mark","targets":["", "\\ud800", "m-1\\nm-3"],"deleted":true}',
-        entry(7, "kayak without an id", id=""),
-    )  # fmt: skip
-    put(tmp_path, "memory/2026-06-02.md", "- kayak four\n- a \x00 within, kayak five\n")
-
-    async def work(index: MemoryIndex) -> None:
-        await index.index_from_string("memory/notes.md", "- kayak \x00 six\n")
-        found = await texts(index, "kayak", mode="words")
-        assert sorted(found) == [
-            "- a   within, kayak five", "- kayak   six", "- kayak four",
-            "kayak at the end of time", "kayak one", "kayak three", "kayak without an id",
-        ]  # fmt: skip
-
-    run(tmp_path, work)
-
-
-@pytest.mark.parametrize(
-    "path", ["memory/2026-06-01.md", "large_tool_results/bot/c-0123456789abcdef"]
-)
-def test_a_line_without_end_is_found_in_parts(tmp_path: Path, path: str) -> None:
-    secret = "sk-" + "a1B2" * 12
-    filler = "数据 lorem ipsum. " * 2_000
-    around = [f"{filler[: len(filler) - 10 - n]} {secret} " for n in range(0, 80, 7)]
-    text = f"- begin kayak {filler}{'.'.join(around)} canoe at the end\nnext kayak\n"
-    text += "，" * 6_664 + secret + "，" * 4_000 + "\n"
-    put(tmp_path, path, text)
-
-    async def work(index: MemoryIndex) -> None:
-        for query, line in (("begin kayak", 1), ("canoe", 1), ('"next kayak"', 2)):
-            (hit,) = (await index.search(Query(query, mode="words"))).hits
-            assert hit.line == line
-        hits = (await index.search(Query("lorem", mode="words", limit=1_000), width=None)).hits
-        assert max(len(hit.text) for hit in hits) <= 20_000
-        everything = (await index.search(Query("-in:memory", limit=1_000), width=None)).hits
-        assert sum(hit.text.count("lorem") for hit in everything) == text.count("lorem")
-        assert not any("B2a1B2" in hit.text for hit in everything)
-
-    run(tmp_path, work)
-
-
-@pytest.mark.parametrize("kind", ["a pipe", "a link out of the workspace"])
-def test_what_takes_a_files_place_is_not_read(tmp_path: Path, kind: str) -> None:
-    root = tmp_path / "ws"
-    file = put(root, "memory/2026-06-01.md", "- kayak\n")
-    put(root, "MEMORY.md", "- another kayak\n")
-    outside = put(tmp_path, "outside.md", "- kayak\n")
-
-    async def work(index: MemoryIndex) -> None:
-        file.unlink()
-        if kind == "a pipe":
-            os.mkfifo(file)
-        else:
-            file.symlink_to(outside)
-        async with asyncio.timeout(20):
-            assert await texts(index, "kayak") == ["- another kayak"]
-            assert await index.update(file)
-            assert (await index.search(Query("kayak"))).total == 1
-
-    run(root, work)
-
-
 def test_a_file_in_another_encoding_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_bytes("- 项目".encode("gbk"))
     put(tmp_path, "memory/2026-06-02.md", "- apple\n")
@@ -560,34 +490,3 @@ def test_an_index_damaged_while_in_use_is_built_anew(tmp_path: Path) -> None:
     data[4096 * 4 :] = b"\xa5" * (len(data) - 4096 * 4)
     database.write_bytes(data)
     run(tmp_path, work, whole=False)
-
-
-def test_whatever_page_of_the_index_is_damaged_it_opens_and_the_files_answer(
-    tmp_path: Path,
-) -> None:
-    put(tmp_path, "MEMORY.md", "- apple pie\n")
-    put(tmp_path, "memory/2026-06-01.md", "- apple tart\n")
-    database = tmp_path / ".palimpsest/index.db"
-
-    async def nothing(index: MemoryIndex) -> None:
-        assert await index.sound()
-
-    async def work(index: MemoryIndex) -> None:
-        assert len(await texts(index, "apple")) == 2
-        await index.tools()
-        assert (await index.check()).state in ("ready", "unavailable")
-        with suppress(StorageError):
-            await index.remove("memory/2026-06-02.md")
-        with suppress(StorageError):
-            await index.update("MEMORY.md")
-        assert len(await texts(index, "apple")) == 2
-        await index.index_all_from_workspace(rebuild=True)
-        assert await index.sound()
-        result = await index.search(Query("apple"))
-        assert (result.total, result.reason) == (2, "")
-
-    run(tmp_path, nothing)
-    whole = database.read_bytes()
-    for at in range(0, len(whole), 4096):
-        database.write_bytes(whole[:at] + b"\xa5" * 4096 + whole[at + 4096 :])
-        run(tmp_path, work, whole=False)
