@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from app.gui.bridge import EngineSignals, new_loop
 from app.gui.look import theme as look_theme
 from app.gui.look import type as look_type
 from app.gui.widgets.pane import Desk
+from tests.helpers.waiting import until as wait_until
 
 NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
 
@@ -64,18 +66,15 @@ def qloop(qapp: QApplication) -> Iterator[asyncio.AbstractEventLoop]:
 
 
 @pytest.fixture
+def runs(qloop: asyncio.AbstractEventLoop) -> Callable[[Coroutine[Any, Any, None]], None]:
+    """`runs(main())`: a test's own coroutine to its end, within 90 s."""
+    return lambda main: qloop.run_until_complete(asyncio.wait_for(main, 90))
+
+
+@pytest.fixture
 def until() -> Callable[..., object]:
     """`await until(lambda: …)`: wait while the loop runs (qtbot.waitUntil would stop tasks)."""
     return wait_until
-
-
-async def wait_until(condition: Callable[[], object], seconds: float = 5.0) -> None:
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while not condition():
-        if loop.time() > end:
-            raise AssertionError(f"still not so after {seconds} s: {condition}")
-        await asyncio.sleep(0.01)
 
 
 @pytest.fixture

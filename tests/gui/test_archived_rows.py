@@ -17,7 +17,8 @@ from app.engine.records import Hit, Query
 from app.engine.workspace.daily_log import append_section
 from app.engine.workspace.layout import Layout
 from app.gui.widgets.labels import T
-from tests.helpers.whole_window import Room, until, window_on
+from tests.helpers.waiting import until
+from tests.helpers.whole_window import Room, window_on
 from tests.helpers.workspaces import engine_on, fixed
 
 SPOKEN = Qt.ItemDataRole.AccessibleTextRole

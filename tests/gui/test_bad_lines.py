@@ -15,8 +15,8 @@ from app.gui.panes.memory.editor import Editor
 from app.gui.panes.memory.lines_view import LineRow
 from app.gui.panes.search.pane import SearchPane
 from app.gui.widgets.pane import Desk, Target
-from tests.gui.conftest import wait_until
 from tests.helpers.memory_place import settle, shown
+from tests.helpers.waiting import until
 
 ODD = "one\u2028two\u2029three\u0085four\vfive\fsix\x1cseven\x1deight\x1enine"
 MEMORY = (
@@ -44,7 +44,7 @@ async def opened_from_search(desk: Desk, qtbot: QtBot, words: str, layer: str) -
     pane.go.connect(went.append)
     try:
         pane.field.set_query(f"{words} in:{layer}")
-        await wait_until(lambda: pane.list.current() is not None and pane.preview.view.model_.lines)
+        await until(lambda: pane.list.current() is not None and pane.preview.view.model_.lines)
         (hit,) = (await desk.engine.ask.search(Query(words, layers=frozenset({layer})))).hits
         lines, at = pane.preview.view.model_.lines, pane.preview.view.model_.at
         assert not pane.preview.note.text(), "the line is where the hit says it is"

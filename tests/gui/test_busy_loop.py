@@ -13,7 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.gui.panes.chat.rows import AnswerRow
 from app.gui.widgets.dialogs import Question, ask
 from tests.helpers.fake_server import say
-from tests.helpers.whole_window import Room, until, window_on
+from tests.helpers.waiting import until
+from tests.helpers.whole_window import Room, window_on
 from tests.helpers.workspaces import engine_on, without_memory
 
 # ---------------------------------------------------------------------------- B89

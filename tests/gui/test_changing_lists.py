@@ -17,7 +17,8 @@ from pytestqt.qtbot import QtBot
 from app.engine.search.scanner import Watcher
 from app.gui.panes.search.pane import SearchPane
 from tests.gui.conftest import flush_deleted
-from tests.helpers.whole_window import Room, until, window_on
+from tests.helpers.waiting import until
+from tests.helpers.whole_window import Room, window_on
 from tests.helpers.workspaces import engine_on, without_memory
 
 ROUNDS, ROWS = 100, 500

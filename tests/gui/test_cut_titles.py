@@ -16,7 +16,8 @@ from app.gui.look.text import elided
 from app.gui.look.type import font
 from app.gui.widgets.rows import Row
 from app.gui.window.palette import session_entries
-from tests.helpers.whole_window import Room, until, window_on
+from tests.helpers.waiting import until
+from tests.helpers.whole_window import Room, window_on
 from tests.helpers.workspaces import engine_on, without_memory
 
 LETTERS = "heron " + "a" * 53

@@ -15,7 +15,8 @@ from app.gui.panes.chat.rows import QuietRow
 from app.gui.panes.search.model import Head
 from app.gui.widgets.rows import RowList
 from tests.helpers.fake_server import Reply, Seen, say
-from tests.helpers.whole_window import until, window_on
+from tests.helpers.waiting import until
+from tests.helpers.whole_window import window_on
 from tests.helpers.workspaces import EngineDesk, engine_on
 
 TARGETS: dict[str, Any] = {

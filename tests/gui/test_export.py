@@ -11,7 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from tests.helpers.commands import command
 from tests.helpers.fake_server import say
-from tests.helpers.whole_window import quiet, window_on
+from tests.helpers.waiting import quiet
+from tests.helpers.whole_window import window_on
 from tests.helpers.workspaces import engine_on, without_memory
 
 LONG = "begin\n" + "long " * 10_000 + "```\n\tindented, \x1b[31mred\x1b[0m, the end"

@@ -13,7 +13,8 @@ from app.engine.workspace.daily_log import append_section
 from app.engine.workspace.layout import Layout, ensure
 from app.startup import default_config
 from tests.helpers.fake_server import say
-from tests.helpers.whole_window import until, window_on
+from tests.helpers.waiting import until
+from tests.helpers.whole_window import window_on
 from tests.helpers.workspaces import engine_on, fixed
 
 NOW = fixed(2026, 11, 30)

@@ -17,7 +17,8 @@ from app.gui.panes.memory.change_rows import ChangeRow
 from app.gui.widgets.notices import Notices
 from app.startup import default_config
 from tests.helpers.fake_server import say
-from tests.helpers.whole_window import until, window_on
+from tests.helpers.waiting import until
+from tests.helpers.whole_window import window_on
 from tests.helpers.workspaces import engine_on
 
 HEAD = "\ufeff# Memory of the boat\r\n\r\n"

@@ -31,8 +31,9 @@ from app.gui.widgets.markdown import MarkdownView
 from app.gui.widgets.rows import RowList
 from tests.helpers.consolidating import START, Desk
 from tests.helpers.fake_server import call, say, use
+from tests.helpers.waiting import quiet, until
 from tests.helpers.watched import Trap, trap
-from tests.helpers.whole_window import Room, quiet, until, window_on
+from tests.helpers.whole_window import Room, window_on
 from tests.helpers.workspaces import engine_on, without_memory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the watch is Linux's")

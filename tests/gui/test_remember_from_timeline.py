@@ -9,7 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.widgets.uneven import Marked
 from tests.helpers.fake_server import say
-from tests.helpers.whole_window import until, window_on
+from tests.helpers.waiting import until
+from tests.helpers.whole_window import window_on
 from tests.helpers.workspaces import engine_on, fixed, without_memory
 
 NOW = fixed(2026, 11, 30)

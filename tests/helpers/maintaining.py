@@ -20,17 +20,10 @@ from app.engine.session.store import SessionStore
 from app.engine.workspace.daily_log import append_section
 from app.engine.workspace.sections import SectionStates
 from tests.helpers.houses import House, lived_in
+from tests.helpers.waiting import until
 
 ZONE = timezone(timedelta(hours=2))
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=ZONE)
-
-
-async def seen(what: Callable[[], object], seconds: float = 10.0) -> None:
-    """Wait until there is something: a slow machine may take its time."""
-    end = asyncio.get_running_loop().time() + seconds
-    while not what():
-        assert asyncio.get_running_loop().time() < end, "waited in vain"
-        await asyncio.sleep(0.01)
 
 
 class Sleeper:
@@ -47,10 +40,10 @@ class Sleeper:
 
     async def tick(self) -> None:
         """Let the time pass, until the sleeper has done its work and sleeps again."""
-        await seen(lambda: self.asked)
+        await until(lambda: self.asked)
         before = len(self.asked)
         self._pass.set()
-        await seen(lambda: len(self.asked) > before)
+        await until(lambda: len(self.asked) > before)
 
 
 class MaintenanceHouse(House):

@@ -6,7 +6,6 @@ async with window_on(qtbot, desk.engine, tmp_path / "window.json") as room:
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -20,8 +19,7 @@ from app.gui.bridge import EngineSignals
 from app.gui.widgets.pane import Desk, Target
 from app.gui.window.main_window import MainWindow
 from app.showing import factories
-
-PATIENCE = 30.0  # s; the first use of a place imports it
+from tests.helpers.waiting import quiet, until
 
 
 class Room:
@@ -49,26 +47,6 @@ class Room:
         assert action is not None, name
         assert not action.off(), action.off()
         self.window.run_action(action)
-
-
-async def until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
-    """Wait while the loop runs."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while not condition():
-        assert loop.time() < end, f"still not so after {seconds} s"
-        await asyncio.sleep(0.01)
-
-
-async def quiet(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
-    """Wait until something holds for a fifth of a second."""
-    loop = asyncio.get_running_loop()
-    end, since = loop.time() + seconds, loop.time()
-    while loop.time() - since < 0.2:
-        assert loop.time() < end, f"no rest within {seconds} s"
-        await asyncio.sleep(0.01)
-        if not condition():
-            since = loop.time()
 
 
 @asynccontextmanager

@@ -13,7 +13,8 @@ from app.engine.errors import StorageError
 from app.engine.jobs import Skipped
 from app.engine.memory.gate import Gate
 from app.engine.workspace.trash import Trash
-from tests.helpers.maintaining import MaintenanceHouse, ago, drive, seen
+from tests.helpers.maintaining import MaintenanceHouse, ago, drive
+from tests.helpers.waiting import until
 
 
 @pytest.mark.case("MNT-3")
@@ -96,12 +97,12 @@ def test_a_step_with_nothing_to_do_is_skipped_not_failed(tmp_path: Path):
 def test_the_timer_and_requests(tmp_path: Path):
     async def scenario(h: MaintenanceHouse):
         h.scheduler.start()
-        await seen(lambda: h.sleep.asked)
+        await until(lambda: h.sleep.asked)
         assert h.sleep.asked == [6 * 3600]
         assert h.jobs.jobs() == []  # nothing before one interval has passed
         h.now += timedelta(hours=6)
         await h.sleep.tick()
-        await seen(h.jobs.jobs)
+        await until(h.jobs.jobs)
         await h.jobs.drain(5)
         assert [j.trigger for j in h.jobs.jobs()] == ["timer"]
 
