@@ -17,6 +17,7 @@ import unicodedata
 from array import array
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from operator import add
 from sys import maxsize
 
 from msgspec import Struct
@@ -280,7 +281,8 @@ class _Spelled(dict[str, tuple[str, str]]):
     def __missing__(self, token: str) -> tuple[str, str]:
         plain = _PLAIN_RUN.fullmatch(token)
         if plain or _RUN_SIGN.match(token):  # not kept: hardly ever does the same one come again
-            return _pairs([token if plain else _fold_run(token)[0]])[0], ""
+            run = token if plain else _fold_run(token)[0]
+            return " ".join([*map(add, run, run[1:]), run[-1:]]), ""
         if len(token) >= BLOB and _BLOB_ALONE.fullmatch(token):
             return "", ""
         if len(self) > MOST_SPELLED:
