@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,6 @@ from app.gui.look.theme import theme
 from app.gui.widgets.pane import Desk
 from app.gui.window.person_look import PersonLook
 from app.personal import Personal
-
-Until = Callable[..., Coroutine[Any, Any, None]]
 
 
 def test_the_settings_dress_the_window_and_keep_what_keys_change(

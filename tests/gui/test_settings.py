@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import tomllib
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.engine.config import EngineConfig, FlushTrigger
 from app.engine.config_form import Config
@@ -23,72 +22,23 @@ from app.gui.panes.settings import fields, values
 from app.gui.panes.settings.agents import AgentsPage
 from app.gui.panes.settings.fields import SECTIONS
 from app.gui.panes.settings.form import Form
-from app.gui.panes.settings.models import ModelsPage
 from app.gui.panes.settings.pane import SettingsPane
-from app.gui.panes.settings.server_sheet import ServerSheet
 from app.gui.widgets.dialogs import Question
-from app.gui.widgets.labels import T
 from app.gui.widgets.pane import Desk
 from app.personal import Personal
-from tests.helpers.fake_server import FakeServer, Reply
-
-Until = Callable[..., Coroutine[Any, Any, None]]
-
-
-class Engine:
-    """An engine that keeps a configuration, AGENTS.md and the models it was told to use."""
-
-    def __init__(self, bus: Bus) -> None:
-        self.config = EngineConfig()
-        self.agents = "# Who you are\n"
-        self.error: Exception | None = None
-        self.used: list[tuple[Any, Any]] = []
-        self.events = bus
-        self.ask = Ask(self)
-        self.do = Do(self)
-
-
-class Ask:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def config(self) -> EngineConfig:
-        return self._engine.config
-
-    async def agents_md(self) -> str:
-        return self._engine.agents
-
-    async def sessions(self) -> list[Any]:
-        return []
-
-    async def memory(self) -> Any:
-        from app.engine.records import MemoryView
-
-        return MemoryView("", "absent", "", 0, 4_000)
-
-
-class Do:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def configure(self, config: EngineConfig, *, initiator: object = None) -> None:
-        if self._engine.error is not None:
-            raise self._engine.error
-        self._engine.config = config
-
-    async def write_agents_md(self, text: str, *, initiator: object = None) -> None:
-        self._engine.agents = text
-
-    async def use_models(self, servers: Any, roles: Any, *, initiator: object = None) -> None:
-        self._engine.used.append((dict(servers), roles))
+from tests.helpers.panes import Until
+from tests.helpers.settings_place import (
+    Engine,
+    engine_of,
+    section,
+    shown_settings,
+    without_keyring,
+)
 
 
 @pytest.fixture(autouse=True)
 def _no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test touches the keyring of whoever runs it: here there is none."""
-    monkeypatch.setattr("app.engine.llm.keys._from_keyring", lambda _origin: "")
-    monkeypatch.setattr("app.engine.llm.keys._to_keyring", lambda _origin, _text: False)
-    monkeypatch.setattr("app.engine.llm.keys._forget", lambda _origin: None)
+    without_keyring(monkeypatch)
 
 
 @pytest.fixture
@@ -98,39 +48,12 @@ def person(tmp_path: Path) -> Personal:
 
 @pytest.fixture
 def engine(desk: Desk, bus: Bus, person: Personal) -> Engine:
-    made = Engine(bus)
-    made.config = person.defaults
-    desk.engine = made
-    desk.person = person
-    return made
+    return engine_of(desk, bus, person)
 
 
 @pytest.fixture
 def pane(desk: Desk, engine: Engine, qtbot: Any, qloop: Any) -> Iterator[SettingsPane]:
-    async def make() -> SettingsPane:
-        made = SettingsPane(desk)
-        await made.refresh()
-        return made
-
-    one = qloop.run_until_complete(make())
-    qtbot.addWidget(one)
-    one.resize(1_060, 760)
-    one.show()
-    yield one
-    qloop.run_until_complete(one.tasks.end())
-
-
-def section(pane: SettingsPane, qloop: Any, name: str) -> Any:
-    async def show() -> None:
-        pane.show_section(name)
-        await pane.refresh()
-
-    qloop.run_until_complete(show())
-    return pane.pages[name]
-
-
-def words(widget: QWidget) -> str:
-    return "\n".join(label.text() for label in widget.findChildren(T))
+    yield from shown_settings(desk, qtbot, qloop)
 
 
 # ---------------------------------------------------------------------------- the catalogue
@@ -422,122 +345,6 @@ def test_agents_md_is_saved_and_not_over_what_others_wrote(
 
     qloop.run_until_complete(main())
     assert engine.agents == "theirs\n"
-
-
-# ---------------------------------------------------------------------------- servers, keys
-
-MODELS = Reply(body={"data": [{"id": "qwen3-8b", "max_model_len": 32_768, "owned_by": "vllm"},
-                              {"id": "搜-模型"}]})  # fmt: skip
-
-
-def test_a_server_is_added_asked_and_used_at_once(
-    pane: SettingsPane, engine: Engine, person: Personal, qloop: Any, until: Until
-) -> None:
-    page: ModelsPage = section(pane, qloop, "models")
-
-    async def main() -> None:
-        async with FakeServer(routes={"/v1/models": MODELS}) as server:
-            page.add_server()
-            sheet = pane.window().findChildren(ServerSheet)[0]
-            sheet.name.setText("mine")
-            sheet.address.setText(f"http://{server.host}")  # a bare server gets /v1
-            sheet.model.setText("qwen3-8b")
-            await sheet.probe()
-            assert sheet.told.text() == "vLLM answers, 2 models"
-            sheet.submit()
-            await until(lambda: "mine" in page.cards)
-            await until(lambda: "answers" in page.cards["mine"].told.text())
-            assert "32,768" in words(page.table)
-            await page.choose("chat", "mine")
-            assert engine.used[-1][1].chat == "mine"
-            assert engine.used[-1][0]["mine"].url == server.base_url
-            stored = tomllib.loads(Path(person.path).read_text("utf-8"))
-            assert stored["endpoints"]["mine"]["model"] == "qwen3-8b"
-            assert stored["models"] == {"chat": "mine"}
-            page.edit_server("mine")
-            again = pane.window().findChildren(ServerSheet)[-1]
-            again.name.setText("renamed")
-            again.submit()
-            await until(lambda: "renamed" in page.cards)
-            assert engine.used[-1][1].chat == "renamed"  # the role follows the name
-            await pane.tasks.end()
-
-    qloop.run_until_complete(main())
-
-
-def test_a_key_goes_to_no_file_and_the_window_says_where_it_is(
-    pane: SettingsPane, engine: Engine, person: Personal, qloop: Any, until: Until, tmp_path: Path
-) -> None:
-    page: ModelsPage = section(pane, qloop, "models")
-
-    async def main() -> None:
-        page.add_server("http://127.0.0.1:9/v1", "mine")
-        sheet = pane.window().findChildren(ServerSheet)[0]
-        assert sheet.key.echoMode() == QLineEdit.EchoMode.Password
-        sheet.key.setText("sk-secret-123")
-        sheet.submit()
-        await until(lambda: "mine" in page.cards)
-        await until(lambda: "key for this run only" in page.cards["mine"].key.text())
-        assert await person.key_source("http://127.0.0.1:9/v1") == "for this run only"
-        await pane.tasks.end()
-
-    qloop.run_until_complete(main())
-    for file in tmp_path.rglob("*"):
-        assert not file.is_file() or b"sk-secret-123" not in file.read_bytes()
-
-
-def test_another_host_is_named_before_it_is_used(
-    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
-) -> None:
-    page: ModelsPage = section(pane, qloop, "models")
-
-    async def main() -> None:
-        page.add_server("https://api.example.com/v1", "far")
-        sheet = pane.window().findChildren(ServerSheet)[0]
-        assert "will be sent to api.example.com" in sheet.host.text()
-        sheet.close_sheet()
-        far = page._desk.person.server(url="https://api.example.com/v1")  # type: ignore[union-attr]
-        await pane.keep.personal("far", lambda now: dataclasses.replace(now, servers={"far": far}))
-        for answer, chat in (("", "builtin"), ("go", "far")):
-            task = asyncio.ensure_future(page.choose("chat", "far"))
-            await until(lambda: pane.window().findChildren(Question))
-            pane.window().findChildren(Question)[0].answer(answer)
-            await task
-            assert pane.keep.values is not None
-            assert pane.keep.values.roles.chat == chat  # type: ignore[attr-defined]
-        await page.choose("chat", "builtin")
-        await page.choose("chat", "far")  # asked once for each host
-        await pane.tasks.end()
-
-    qloop.run_until_complete(main())
-
-
-def test_removing_a_server_in_use_falls_back_and_can_be_undone(
-    pane: SettingsPane, engine: Engine, qloop: Any, until: Until
-) -> None:
-    page: ModelsPage = section(pane, qloop, "models")
-
-    async def main() -> None:
-        server = page._desk.person.server(url="http://127.0.0.1:9/v1")  # type: ignore[union-attr]
-        await pane.keep.personal(
-            "x",
-            lambda now: dataclasses.replace(
-                now, servers={"x": server}, roles=now.roles.replace(chat="x", memory="x:big")
-            ),
-        )
-        task = asyncio.ensure_future(page.remove_server("x"))
-        await until(lambda: pane.window().findChildren(Question))
-        question = pane.window().findChildren(Question)[0]
-        assert "in use for chat, memory" in words(question)
-        question.answer("go")
-        await task
-        assert engine.used[-1][0] == {}
-        assert (engine.used[-1][1].chat, engine.used[-1][1].memory) == ("builtin", "")
-        await pane.keep.undo()
-        assert engine.used[-1][1].memory == "x:big"
-        await pane.tasks.end()
-
-    qloop.run_until_complete(main())
 
 
 def test_a_settings_file_that_is_not_understood_stays_and_is_named(
