@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
@@ -354,11 +354,14 @@ def test_key_caps():
     assert key_caps("Ctrl++") == ["Ctrl", "+"]
 
 
-def test_hover_repaints_do_no_harm(qtbot, rows):
-    spot = QPoint(60, 60)
-    qtbot.mouseMove(rows.viewport(), spot)
-    QApplication.sendEvent(rows.viewport(), QEvent(QEvent.Type.Leave))
-    rows.grab()
+def test_a_row_is_lit_while_the_pointer_is_over_it(qtbot, rows):
+    view = rows.viewport()
+    row = rows.visualRect(rows.rows_model.index(2, 0))
+    resting = view.grab(row).toImage()
+    qtbot.mouseMove(view, row.center())
+    assert view.grab(row).toImage() != resting
+    QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
+    assert view.grab(row).toImage() == resting
 
 
 def test_labels_that_were_hidden_follow_the_zoom(qtbot):

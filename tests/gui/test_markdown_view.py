@@ -104,9 +104,7 @@ def test_nothing_is_loaded_and_markup_is_text(qtbot, listener):
 
 def test_task_lists_show_their_boxes_and_markup_stays_text(qtbot):
     text = '- [ ] water the lemon\n- [x] order seeds\n- <input checked="checked"> plain'
-    view = MarkdownView(text)
-    qtbot.addWidget(view)
-    shown = view.toPlainText()
+    shown = view_of(qtbot, text).toPlainText()
     assert "☐ water the lemon" in shown
     assert "☑ order seeds" in shown
     assert '<input checked="checked"> plain' in shown
