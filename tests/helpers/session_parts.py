@@ -70,3 +70,23 @@ def summary(text: str = "what was said") -> Message:
 
 def said(session: Session) -> list[str]:
     return [m.content for m in session.context]
+
+
+def ids(session: Session, count: int) -> list[str]:
+    """The ids of the first messages of the context."""
+    return [m.id for m in session.context[:count]]
+
+
+def message_line(n: int, **more: object) -> bytes:
+    """A message of a log as its line, other fields as given."""
+    entry = {"type": "message", "id": f"m{n}", "role": "USER", "content": f"text {n}", **more}
+    return json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+
+
+def valid_log(folder: Path, count: int = 3) -> Path:
+    """A log of `count` messages, closed."""
+    session = new(folder)
+    for n in range(count):
+        session.add(user(f"text {n}", f"m{n}"))
+    session.close()
+    return log_path(folder)
