@@ -27,22 +27,33 @@ _IRREGULAR = {
     for form in family.split()[1:]
 }
 
+Rules = dict[str, list[tuple[str, str]]]
+
+
+def _by_end(*rules: tuple[str, str]) -> Rules:
+    """Suffixes and what is put in their place, by their last two letters: few words end so."""
+    found: Rules = {}
+    for rule in rules:
+        found.setdefault(rule[0][-2:], []).append(rule)
+    return found
+
+
 # The longest suffix that fits decides, so longer ones stand first.
-_STEP2 = (
+_STEP2 = _by_end(
     ("ational", "ate"), ("ization", "ize"), ("iveness", "ive"), ("fulness", "ful"),
     ("ousness", "ous"), ("tional", "tion"), ("biliti", "ble"), ("entli", "ent"), ("ousli", "ous"),
     ("ation", "ate"), ("alism", "al"), ("aliti", "al"), ("iviti", "ive"), ("enci", "ence"),
     ("anci", "ance"), ("izer", "ize"), ("abli", "able"), ("alli", "al"), ("ator", "ate"),
     ("eli", "e"),
 )  # fmt: skip
-_STEP3 = (
+_STEP3 = _by_end(
     ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"),
     ("ness", ""), ("ful", ""),
 )  # fmt: skip
-_STEP4 = (
+_STEP4 = _by_end(*((suffix, "") for suffix in (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti",
     "ous", "ive", "ize", "al", "er", "ic", "ou",
-)  # fmt: skip
+)))  # fmt: skip
 
 
 @lru_cache(maxsize=50_000)
@@ -115,8 +126,8 @@ def _mended(root: str) -> str:
     return root
 
 
-def _swap(word: str, rules: tuple[tuple[str, str], ...]) -> str:
-    for suffix, put in rules:
+def _swap(word: str, rules: Rules) -> str:
+    for suffix, put in rules.get(word[-2:], ()):
         if word.endswith(suffix):
             root = word[: -len(suffix)]
             return root + put if _measure(root) > 0 else word
@@ -124,7 +135,7 @@ def _swap(word: str, rules: tuple[tuple[str, str], ...]) -> str:
 
 
 def _cut(word: str) -> str:
-    for suffix in _STEP4:
+    for suffix, _ in _STEP4.get(word[-2:], ()):
         if word.endswith(suffix):
             root = word[: -len(suffix)]
             if suffix == "ion" and root[-1:] not in ("s", "t"):

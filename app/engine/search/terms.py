@@ -175,9 +175,12 @@ def fold_with_map(text: str) -> tuple[str, list[int]]:
 @lru_cache(maxsize=50_000)
 def _word(word: str) -> tuple[tuple[str, ...], str]:
     """Terms and stem of one word (cached: a language repeats itself)."""
-    plain = word.replace("’", "'").replace("ʼ", "'").replace("＇", "'")
-    pieces = plain.split("'")
-    main = _clean(fold("".join(pieces)))
+    if word.isascii() and word.isalnum():
+        pieces, main = [word], word.lower()[:LONGEST]
+    else:
+        plain = word.replace("’", "'").replace("ʼ", "'").replace("＇", "'")
+        pieces = plain.split("'")
+        main = _clean(fold("".join(pieces)))
     if not main:
         return (), ""
     terms = [main]
