@@ -37,7 +37,7 @@ from app.engine.search.reader import Reader
 from app.engine.search.rebuild import Building, forget
 from app.engine.search.rows import FileRow
 from app.engine.search.scanner import Scan, newest_first, scan
-from app.engine.search.store import Damaged, Store
+from app.engine.search.store import PARTS, PARTS_OF_PASS, Damaged, Store
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -206,6 +206,7 @@ class MemoryIndex:
                 beside = await self._write(lambda: Building(self._path, str(self._root)))
             changed = await self._pass(beside and beside.store, progress)
             if beside is not None:
+                await self._tidy_up(beside.store)
                 await self._swap(beside)
                 changed += await self._pass(None, None)
             files, documents, terms = await self._write(self._figures)
@@ -215,6 +216,8 @@ class MemoryIndex:
             self._left_off(before)
             raise
         self._state = IndexState("ready", files, files, terms=terms)
+        if changed:
+            await self._tidy_up(None)
         return Indexed(files, documents, terms, changed, time.monotonic() - begun, anew)
 
     def _left_off(self, before: IndexState) -> None:
@@ -234,10 +237,12 @@ class MemoryIndex:
         ground = Ground(known)
         gone = {path for path in known.keys() - found.marks.keys() if not is_version(path)}
         order = [*newest_first(found.marks), *sorted(gone)]
-        prepared = batches_apart if unread(found.marks, known) > WORTH else batches
-        made = prepared(
+        large = unread(found.marks, known) > WORTH
+        made = (batches_apart if large else batches)(
             self._root, order, known, now_ns=time.time_ns(), zone=self._zone, beside=self._beside
         )
+        if large:
+            await self._write(lambda: self._gather(store, PARTS_OF_PASS))
         changed = done = 0
         self._tell(0, len(order), progress)
         async with aclosing(ahead(made)) as coming:
@@ -249,8 +254,6 @@ class MemoryIndex:
                 self._tell(done, len(order), progress)
         for path in sorted(ground.late):
             changed += await self._write(lambda path=path: self._bring_up(path))
-        if changed:
-            await self._tidy_up(store)
         return changed
 
     def _tell(self, done: int, total: int, progress: Progress | None) -> None:
@@ -275,6 +278,11 @@ class MemoryIndex:
         ground.put(pieces)
         return changed
 
+    def _gather(self, store: Store | None, parts: int) -> None:
+        target = store or self._writer
+        if target is not None:
+            target.gather(parts)
+
     async def _tidy_up(self, store: Store | None) -> None:
         """Merge what a large pass wrote in many parts; other work comes in between the steps."""
 
@@ -284,6 +292,7 @@ class MemoryIndex:
                 return False
             return target.tidy(anew=first)
 
+        await self._write(lambda: self._gather(store, PARTS))
         more = await self._write(lambda: step(first=True))
         while more and not self._closed:
             more = await self._write(lambda: step(first=False))

@@ -29,6 +29,9 @@ HASH_BYTES = 8_000_000
 """Bytes of new terms FTS5 gathers in memory before it writes them out."""
 MERGE_PAGES = 2_000
 """Pages that are merged at a time while the index is tidied up."""
+PARTS, PARTS_OF_PASS = 16, 1_000
+"""Parts of the full-text table that gather before a write merges them; while a pass goes on, which
+merges at its end. (SQLite refuses 2,000.)"""
 
 _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -207,6 +210,10 @@ class Store(Finding):
             (self._workspace,),
         ).fetchone()
         return found[0], found[1], found[2]
+
+    def gather(self, parts: int) -> None:
+        """Let so many parts gather before they are merged on the way."""
+        self._db.execute("INSERT INTO terms(terms, rank) VALUES('crisismerge', ?)", (parts,))
 
     def tidy(self, *, anew: bool) -> bool:
         """Merge some of what was written in parts, then give back room; whether more is to do.
