@@ -25,7 +25,7 @@ from app.engine.search.documents import (
     session_of,
 )
 from app.engine.search.query import Filters
-from app.engine.search.rows import ERROR, Cursor, Document, Marked
+from app.engine.search.rows import ERROR, Cursor, Document, Marked, moment
 from app.engine.search.scanner import newest_first, scan
 
 MOST = 5_000
@@ -61,30 +61,37 @@ def scan_files(
     """
     end = time.monotonic() + seconds
     found: list[Found] = []
-    for path in newest_first(scan(root, beside=beside).marks):
+    marks = scan(root, beside=beside).marks
+    for path in newest_first(marks):
         layer = layer_of(path, beside)
         if layer is None or not _wants_file(filters, layer, session_of(path)):
             continue
         with suppress(OSError, Encoding), open_for_reading(root / path) as file:
             evicted = _evicted(file, path, filters)
+            written = moment(marks[path].mtime_ns / 1e9)
             for document in documents(file, layer, path, Cursor(), zone):
                 if halt():
                     raise Stopped
                 if time.monotonic() > end or len(found) >= max(limit, MOST):
                     return found, False
-                if not isinstance(document, Document) or not _wants(filters, document):
+                if not isinstance(document, Document):
+                    continue
+                when = document.when or written
+                if not _wants(filters, document, when):
                     continue
                 if evicted is not None and document.entry not in evicted:
                     continue
                 places = judge(document.text)
                 if places is not None:
-                    found.append(_found(layer, path, document, places))
+                    found.append(_found(layer, path, document, when, places))
     return found, True
 
 
-def _found(layer: Layer, path: str, doc: Document, places: list[tuple[int, int]]) -> Found:
+def _found(
+    layer: Layer, path: str, doc: Document, when: datetime | None, places: list[tuple[int, int]]
+) -> Found:
     return Found(
-        layer, path, doc.line, doc.text, places, doc.when, session_of(path), doc.entry, doc.role,
+        layer, path, doc.line, doc.text, places, when, session_of(path), doc.entry, doc.role,
         doc.tool,
     )  # fmt: skip
 
@@ -95,15 +102,15 @@ def _wants_file(filters: Filters, layer: str, session: str) -> bool:
     return not filters.sessions or any(session.startswith(name) for name in filters.sessions)
 
 
-def _wants(filters: Filters, doc: Document) -> bool:
+def _wants(filters: Filters, doc: Document, when: datetime | None) -> bool:
     tool = doc.tool.lower()
     return not (
         (filters.roles and doc.role not in filters.roles)
         or doc.role in filters.not_roles
         or (filters.tools and tool not in filters.tools)
         or tool in filters.not_tools
-        or (filters.after and (doc.when is None or doc.when < filters.after))
-        or (filters.before and (doc.when is None or doc.when >= filters.before))
+        or (filters.after and (when is None or when < filters.after))
+        or (filters.before and (when is None or when >= filters.before))
         or ("tool" in filters.has and not doc.tool)
         or ("error" in filters.has and not doc.flags & ERROR)
     )

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -158,7 +159,7 @@ def _document(entry: _Entry, text: str, cursor: Cursor, offset: int, length: int
         role, tool = "assistant", entry.name or ""
     elif entry.type == "tool_result":
         role, tool = "tool", entry.name or ""
-    when = moment(cursor.when)  # as seconds, the end of the last year there is lies beyond it
+    when = None if cursor.when is None else datetime.fromtimestamp(cursor.when, UTC)
     flags = ERROR if entry.isError else 0
     if asks(text):
         flags |= QUESTION

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from app.engine.records import Version
 from app.engine.search.documents import plain_line
-from app.engine.search.rows import Document, FileRow
+from app.engine.search.rows import LAST, Document, FileRow, moment
 from app.engine.workspace.history import History
 from app.engine.workspace.layout import Layout
 from app.engine.workspace.secrets import KeyBlocks, mask
@@ -78,7 +78,7 @@ def kept(row: FileRow, lines: list[Line]) -> list[Document]:
     secrets."""
     blocks = KeyBlocks()
     lines = [(n, role, mask(line).text) for n, role, line in lines if not blocks.covers(line)]
-    when = datetime.fromtimestamp(row.mtime_ns / 1e9, UTC)
+    when = moment(row.mtime_ns / 1e9) or LAST
     made: list[Document] = []
     offset = 0
     for order, (number, role, line) in enumerate(lines):

@@ -39,6 +39,7 @@ class Building:
             _delete(path)
             self.store = Store(_beside(path), workspace)
         except (Damaged, OSError) as error:
+            _delete(path)
             held.release()
             raise StorageError(f"The search index could not be built: {error}.") from error
 

@@ -10,6 +10,8 @@ from msgspec import Struct
 from app.engine.records import Layer
 
 EVICTED, ERROR, QUESTION = 1, 2, 4
+FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+"""The first and the last instant of a document."""
 YOUNG_NS = 2_000_000_000
 """A file's time this close to a look may hide a second write with the same time."""
 
@@ -103,7 +105,7 @@ class Row(Struct, frozen=True, gc=False):
     @property
     def when(self) -> datetime:
         """The document's moment in UTC, to the millisecond."""
-        return datetime.fromtimestamp(self.ms / 1000, UTC)
+        return moment(self.ms / 1000) or LAST
 
 
 class Posting(Struct, frozen=True, gc=False):
@@ -148,11 +150,16 @@ ROW_COLUMNS = (
 
 
 def moment(value: str | float | int | None) -> datetime | None:
-    """An instant in UTC from ISO-8601 text or epoch seconds; None when it is neither."""
+    """An instant in UTC from ISO-8601 text or epoch seconds; None when it is neither. One at the
+    very ends of the calendar is moved away from them, so that every zone can show it."""
     try:
         if isinstance(value, str):
             when = datetime.fromisoformat(value)
-            return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
-        return None if value is None else datetime.fromtimestamp(value, UTC)
+            when = (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
+        elif value is None:
+            return None
+        else:
+            when = datetime.fromtimestamp(value, UTC)
+        return max(FIRST, min(when, LAST))
     except (ValueError, OverflowError, OSError):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
+from datetime import timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,29 @@ def test_one_strange_line_leaves_the_others_where_they_are(tmp_path: Path) -> No
         ]  # fmt: skip
 
     with_index(tmp_path, work)
+
+
+@pytest.mark.parametrize("hours", [-12, 14])
+def test_the_ends_of_the_calendar_are_moments_like_others(tmp_path: Path, hours: int) -> None:
+    ends = ("9999-12-31T23:59:59.999999Z", "0001-01-01T00:00:00Z")
+    entries = [said(n, f"kayak {n}", timestamp=end) for n, end in enumerate(ends)]
+    talk(tmp_path, "s-1", *entries, said(2, "kayak 2", timestamp=253_402_300_799.9))
+    note = put(tmp_path, "memory/note.md", "- kayak of a far day\n")
+    os.utime(note, (9e11, 9e11))  # some disks keep such a time
+    zone = timezone(timedelta(hours=hours))
+
+    async def main() -> None:
+        index = MemoryIndex(tmp_path, zone=zone)
+        await index.open()
+        for _ in ("without an index", "with one"):
+            found = await index.search(Query("Which kayak was it in May?", mode="natural"))
+            assert len(found.hits) == 4
+            assert all(hit.when and hit.when.astimezone(zone) for hit in found.hits)
+            await index.index_all_from_workspace()
+        await index.close()
+
+    put(tmp_path, ".palimpsest/index.db", "this is no database\n" * 100)
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("kind", ["a pipe", "a link out of the workspace"])
