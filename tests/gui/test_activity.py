@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -19,9 +18,9 @@ from app.gui.panes.activity.pane import ActivityPane
 from app.gui.widgets.dialogs import Question
 from app.gui.widgets.labels import Link, T
 from app.gui.widgets.pane import Desk, Target
+from tests.helpers.panes import Until
 
 NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
-Until = Callable[..., Coroutine[Any, Any, None]]
 
 
 def job(id: str, kind: str = "flush", state: str = "done", ago: float = 60, **more: Any) -> JobInfo:
@@ -259,9 +258,11 @@ def test_the_result_opens_where_it_lies(
     qloop.run_until_complete(main())
     assert went == [Target("daily", path="memory/2026-11-30.md"), Target("memory", proposal="p-14")]
     pane.list.select("f")
-    qloop.run_until_complete(asyncio.sleep(0.05))
-    names = [link.text() for link in pane.detail.findChildren(Link)]
-    assert "Frost at the weekend" in names
+
+    def links() -> list[str]:
+        return [link.text() for link in pane.detail.findChildren(Link)]
+
+    qloop.run_until_complete(until(lambda: "Frost at the weekend" in links()))
 
 
 def test_filters_keep_what_they_name(pane: ActivityPane, engine: Any, qloop: Any) -> None:

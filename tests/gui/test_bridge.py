@@ -11,6 +11,7 @@ import pytest
 from app.engine.events import Activity, Bus, Changed, TurnEvent
 from app.gui.bridge import EngineSignals, Faults, Tasks
 from app.gui.bridge.faults import text_of
+from tests.helpers.waiting import until
 
 
 def test_latest_cancels_the_older_one(qloop):
@@ -31,8 +32,7 @@ def test_latest_cancels_the_older_one(qloop):
         await asyncio.sleep(0.01)
         tasks.latest("search", work("new"))
         assert tasks.running("search")
-        await asyncio.sleep(0.2)
-        assert not tasks.running("search")
+        await until(lambda: not (tasks.running("search") or tasks.running("other")))
 
     qloop.run_until_complete(main())
     assert sorted(ended) == ["new", "old cancelled", "other"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -60,9 +59,7 @@ def test_ten_thousand_items_are_paged_and_any_of_them_found(qtbot, runs, desk: D
             row = view.row("i300")
             assert row is not None
             await until(lambda: not view.filling())
-            await asyncio.sleep(0.05)
-            top = row.mapTo(view.viewport(), row.rect().topLeft()).y()
-            assert 0 <= top <= 60
+            await until(lambda: 0 <= row.mapTo(view.viewport(), row.rect().topLeft()).y() <= 60)
             assert len(pane.items) <= 200, "a page around it, not all that came since"
             assert view.later.isVisibleTo(view)
             for _ in range(6):  # on from there, past the end of what is loaded
@@ -88,7 +85,7 @@ def test_the_place_is_kept_when_rows_come_above_and_below(qtbot, runs, desk: Des
     async def main() -> None:
         async with long_pane(desk, qtbot) as pane:
             view = pane.view
-            await asyncio.sleep(0.3)
+            await until(lambda: view.verticalScrollBar().value() > 0 and view.at_end())
             view.verticalScrollBar().setValue(view.verticalScrollBar().maximum() // 2)
             assert not view.at_end()
             assert view.newest.isVisible()
@@ -98,15 +95,14 @@ def test_the_place_is_kept_when_rows_come_above_and_below(qtbot, runs, desk: Des
                 if row.mapTo(view.viewport(), row.rect().topLeft()).y() > 0
             )
             before = seen.mapTo(view.viewport(), seen.rect().topLeft()).y()
+            first = view.rows()[0].piece.key
             view.show_earlier()
-            await until(lambda: not view.filling())
-            await asyncio.sleep(0.1)
+            await until(lambda: view.rows()[0].piece.key != first and not view.filling())
             await until(lambda: seen.mapTo(view.viewport(), seen.rect().topLeft()).y() == before)
             newer = TranscriptItem("new", LONG + 1, "assistant", NOW, text="New words")
             pane.items.append(newer)
             pane._show()
-            await until(lambda: not view.filling())
-            await asyncio.sleep(0.1)
+            await until(lambda: view.row("new") is not None and not view.filling())
             await until(lambda: seen.mapTo(view.viewport(), seen.rect().topLeft()).y() == before)
             view.newest.click()
             await until(lambda: view.at_end() and not view.newest.isVisible())

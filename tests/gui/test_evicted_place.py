@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from app.engine.errors import Unreadable
 from app.engine.events import Changed
@@ -17,6 +17,7 @@ from app.gui.panes.evicted.pane import EvictedPane
 from app.gui.panes.evicted.table import columns
 from app.gui.widgets.dialogs import Question
 from app.gui.widgets.pane import Target
+from tests.helpers.panes import assert_named
 
 WHEN = datetime(2026, 11, 27, 9, 0, tzinfo=UTC)
 
@@ -325,10 +326,7 @@ def test_a_hundred_thousand_results_are_sorted_and_shown(pane):
 
 
 def test_everything_that_takes_the_focus_has_a_name(pane):
-    for widget in pane.findChildren(QWidget):
-        if isinstance(widget, (QAbstractButton, QLineEdit)) and widget.isVisible():
-            text = widget.text() if isinstance(widget, QAbstractButton) else ""
-            assert widget.accessibleName() or text, widget
+    assert_named(pane)
     for action in pane.actions():
         assert action.title
         assert action.icon

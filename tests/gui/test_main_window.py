@@ -14,7 +14,7 @@ from app.engine.events import TurnEvent
 from app.engine.records import IndexState, ModelStatus, SessionInfo, Status, Window
 from app.gui.look import icons
 from app.gui.widgets.action import Action, overlapping
-from app.gui.widgets.dialogs import ask, show_fault
+from app.gui.widgets.dialogs import Question, ask, show_fault
 from app.gui.widgets.pane import PLACES, Pane, Target
 from app.gui.window.history import Places
 from app.gui.window.layout_state import LayoutState, load, save
@@ -22,6 +22,7 @@ from app.gui.window.main_window import MainWindow
 from app.gui.window.palette import Palette
 from app.gui.window.scoring import score
 from tests.gui.conftest import flush_deleted
+from tests.helpers.waiting import until
 
 NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
 
@@ -84,8 +85,8 @@ def window(qtbot, qloop, desk, tmp_path):
     flush_deleted()
 
 
-def turn(qloop, seconds=0.05):
-    qloop.run_until_complete(asyncio.sleep(seconds))
+def turn(qloop):
+    qloop.run_until_complete(asyncio.sleep(0.05))
 
 
 def test_panes_are_made_at_their_first_showing(window, qloop):
@@ -101,11 +102,15 @@ def test_panes_are_made_at_their_first_showing(window, qloop):
 
 def test_the_frame_shows_sessions_status_and_reviews(window, qloop, bus):
     window.start()
-    turn(qloop, 0.2)
-    rows = window.sidebar.sessions.rows_model.rows()
-    assert [row.title for row in rows] == ["周报草稿与对账"]
-    assert window.status.reviews.accessibleName() == "2 reviews waiting"
-    assert "32,768 window, reported by server" in window.status.model.accessibleName()
+    status, rows = window.status, window.sidebar.sessions.rows_model
+
+    async def told():
+        await until(lambda: [row.title for row in rows.rows()] == ["周报草稿与对账"])
+        await until(lambda: status.reviews.accessibleName() == "2 reviews waiting")
+        words = "32,768 window, reported by server"
+        await until(lambda: words in status.model.accessibleName())
+
+    qloop.run_until_complete(told())
     bus.publish(TurnEvent("s1", "started"))
     assert window.sidebar.sessions.rows_model.rows()[0].dot
     bus.publish(TurnEvent("s1", "finished"))
@@ -272,18 +277,15 @@ def test_a_question_leaves_other_tasks_running(window, qloop):
         ticking = asyncio.ensure_future(tick())
         buttons = [("no", "Keep it", "plain"), ("yes", "Delete", "danger")]
         asked = asyncio.ensure_future(ask(window, "Delete it?", "", buttons))
-        await asyncio.sleep(0.2)
+        await until(lambda: window.findChild(Question))
         before = len(ticks)
-        from app.gui.widgets.dialogs import Question
-
+        await until(lambda: len(ticks) > before)
         window.findChild(Question).answer("yes")
         said = await asked
         ticking.cancel()
-        return said, before
+        return said
 
-    said, before = qloop.run_until_complete(main())
-    assert said == "yes"
-    assert before > 3
+    assert qloop.run_until_complete(main()) == "yes"
 
 
 def test_what_the_window_remembers(window, qloop, desk, tmp_path):

@@ -353,8 +353,7 @@ def test_bugs_that_come_together_are_one_dialog_and_then_one_more(qloop, tmp_pat
         shown = " ".join(words(open_ones()[0]))
         assert all(f"number {n}" in shown for n in range(1, 5))
         open_ones()[0].answer("go")
-        await asyncio.sleep(0.05)
-        assert open_ones() == []
+        await until(lambda: open_ones() == [])
 
     driven(qloop, folder, drive)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QWidget
 
 from app.engine.config import EngineConfig, FlushTrigger
 from app.engine.config_form import Config
@@ -26,7 +25,7 @@ from app.gui.panes.settings.pane import SettingsPane
 from app.gui.widgets.dialogs import Question
 from app.gui.widgets.pane import Desk
 from app.personal import Personal
-from tests.helpers.panes import Until
+from tests.helpers.panes import Until, assert_named
 from tests.helpers.settings_place import (
     Engine,
     engine_of,
@@ -373,13 +372,5 @@ def test_every_action_has_title_icon_and_a_key_of_its_own(pane: SettingsPane) ->
 
 
 def test_every_control_has_a_name(pane: SettingsPane, qloop: Any) -> None:
-    from PySide6.QtCore import Qt
-    from PySide6.QtWidgets import QAbstractButton
-
     for one in SECTIONS:
-        page = section(pane, qloop, one.id)
-        for widget in page.findChildren(QWidget):
-            if not widget.focusPolicy() & Qt.FocusPolicy.TabFocus or not widget.isVisible():
-                continue
-            text = widget.text() if isinstance(widget, QAbstractButton) else ""
-            assert widget.accessibleName() or text, (one.id, widget)
+        assert_named(section(pane, qloop, one.id))

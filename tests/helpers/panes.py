@@ -6,7 +6,8 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.widgets.action import Action
@@ -51,3 +52,16 @@ def targets(pane: Pane) -> list[Target]:
     out: list[Target] = []
     pane.go.connect(out.append)
     return out
+
+
+def assert_named(inside: QWidget) -> None:
+    """All in sight that takes the focus by Tab has a name or a text, and there is some of it."""
+    found = [
+        widget
+        for widget in inside.findChildren(QWidget)
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible()
+    ]
+    assert found
+    for widget in found:
+        text = widget.text() if isinstance(widget, QAbstractButton) else ""
+        assert widget.accessibleName() or text, widget

@@ -173,7 +173,9 @@ def test_the_key_travels_in_the_header_only() -> None:
             await probe(server.base_url, "m", "secret")
             return server.others
 
-    for seen in asyncio.run(main()):
+    asked = asyncio.run(main())
+    assert asked
+    for seen in asked:
         assert seen.headers["authorization"] == "Bearer secret"
         assert "secret" not in seen.path
 

@@ -26,6 +26,7 @@ from app.engine.llm.openai_endpoint import OpenAIEndpoint, Options
 from app.engine.llm.stream import ReasoningSplitter, mended
 from app.engine.records import Message, ToolCall, Usage
 from tests.helpers.fake_server import FakeServer, Reply, Script, chunk, error, say, usage_chunk
+from tests.helpers.waiting import until
 
 TOOLS = (
     ToolSpec("search", "Finds.", {"type": "object", "properties": {}}),
@@ -360,8 +361,7 @@ def test_closing_the_stream_hangs_up() -> None:
                 if isinstance(delta, TextDelta):
                     break
             await stream.aclose()
-            await asyncio.sleep(0.1)
-            assert server.requests[0].aborted
+            await until(lambda: server.requests[0].aborted)
             await endpoint.close()
 
     asyncio.run(main())
@@ -378,13 +378,11 @@ def test_cancelling_while_the_server_is_silent_hangs_up_at_once() -> None:
                     waits.append(delta.what if isinstance(delta, WaitingDelta) else "")
 
             task = asyncio.ensure_future(consume())
-            await asyncio.sleep(1.6)
+            await until(lambda: waits and waits[-1].startswith("waiting for the model"))
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await asyncio.sleep(0.1)
-            assert waits[-1].startswith("waiting for the model")
-            assert server.requests[0].aborted
+            await until(lambda: server.requests[0].aborted)
             await endpoint.close()
 
     asyncio.run(main())

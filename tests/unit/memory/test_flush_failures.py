@@ -13,6 +13,7 @@ from app.engine.jobs import MemoryJournal
 from app.engine.llm.endpoint import Answer
 from app.engine.workspace.daily_log import section_text
 from tests.helpers.flushing import FlushHouse, drive, flushes, turn
+from tests.helpers.waiting import until
 
 BAD = [
     "<think>hm</think>- a fact",
@@ -85,7 +86,7 @@ def test_a_flush_cut_off_by_closing_is_done_at_the_next_start(tmp_path: Path):
         h.session(*turn(1))
         h.model.hold = asyncio.Event()
         await h.flush.after_call("s-1", "a-1")
-        await asyncio.sleep(0.05)
+        await until(lambda: h.model.active)
         begin = asyncio.get_running_loop().time()
         await h.jobs.close(timeout=0.1)
         assert asyncio.get_running_loop().time() - begin < 2

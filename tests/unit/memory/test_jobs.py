@@ -16,6 +16,7 @@ from app.engine.events import Activity, Bus, Changed, Event
 from app.engine.jobs import JobContext, JobQueue, MemoryJournal, Skipped
 from app.engine.memory.journal import DiskJournal, newest_jobs
 from app.engine.workspace.layout import Layout
+from tests.helpers.waiting import until
 
 
 def make(journal=None, bus: Bus | None = None, **options) -> JobQueue:
@@ -176,7 +177,7 @@ def test_what_closing_cuts_off_is_run_at_the_next_start(tmp_path: Path):
         queue.enqueue("flush", "close", endless, session_id="s-1", payload={"from": "u-1"})
         queue.enqueue("flush", "close", endless, session_id="s-2", payload={"from": "u-7"})
         queue.enqueue("unknown", "newer program", endless)
-        await asyncio.sleep(0.05)
+        await until(queue.running)
         begin = asyncio.get_running_loop().time()
         await queue.close(timeout=0.1)
         assert asyncio.get_running_loop().time() - begin < 1.5

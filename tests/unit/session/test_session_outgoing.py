@@ -102,6 +102,7 @@ def test_interrupting_closes_the_open_calls(tmp_path: Path) -> None:
 
 def test_blank_output_is_said_to_be_none() -> None:
     sent = outgoing([bot("", "a1", "c1"), result("c1", "  ", "t1")])
+    assert [m.content for m in sent] == ["", "(no output)"]
     assert_strict(sent)
 
 
@@ -117,7 +118,9 @@ def test_results_in_any_order_follow_their_call() -> None:
     calls = bot("", "a1", "c1", "c2", "c3")
     for order in itertools.permutations(["c1", "c2", "c3"]):
         context = [calls, *(result(c, f"r {c}", f"t {c}") for c in order), user("next", "u")]
-        assert_strict(outgoing(context))
+        sent = outgoing(context)
+        assert [m.content for m in sent] == ["", "r c1", "r c2", "r c3", "next"]
+        assert_strict(sent)
 
 
 @pytest.mark.parametrize("cut", range(9))
