@@ -12,7 +12,7 @@ import pytest
 
 from app.engine.records import Query
 from app.engine.search.index import MemoryIndex
-from app.engine.search.scanner import Scan, Watcher, differences, scan
+from app.engine.search.scanner import Scan, Watcher, differences, glance, scan
 
 
 def put(root: Path, path: str, text: str) -> Path:
@@ -147,6 +147,37 @@ def test_what_no_look_can_see_is_found_by_the_sweep(tmp_path: Path) -> None:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.02)
         await watcher.stop()
+        await index.close()
+
+    asyncio.run(main())
+
+
+def test_what_grows_in_its_place_is_seen_by_a_look(tmp_path: Path) -> None:
+    for n in range(60):
+        note = put(tmp_path, f"memory/note-{n:02}.md", f"- note {n}\n")
+        os.utime(note, (1_700_000_000 + n, 1_700_000_000 + n))
+    log = put(tmp_path, "agents/bot/sessions/s-1.log.jsonl", "{}\n")
+    os.utime(log, (1_700_000_100, 1_700_000_100))
+    before = scan(tmp_path, now_ns=time.time_ns() + 10_000_000_000)
+    assert not glance(tmp_path, before)
+    with log.open("a") as file:
+        file.write("{}\n")
+    assert glance(tmp_path, before)
+
+
+def test_an_edit_that_leaves_the_size_is_behind_the_index(tmp_path: Path) -> None:
+    note = put(tmp_path, "memory/note.md", "- one\n")
+    age(tmp_path)
+
+    async def main() -> None:
+        index = MemoryIndex(tmp_path)
+        await index.open()
+        await index.index_all_from_workspace()
+        assert (await index.check()).state == "ready"
+        note.write_text("- two\n", "utf-8")
+        assert (await index.check()).state == "stale"
+        assert await index.update(note)
+        assert (await index.check()).state == "ready"
         await index.close()
 
     asyncio.run(main())

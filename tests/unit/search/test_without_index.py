@@ -31,9 +31,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("both")
     call: dict[str, Any] = {"type": "tool_use", "name": "grep", "input": {"pattern": "lamp"}}
     result: dict[str, Any] = {"type": "tool_result", "name": "grep", "output": "the old lamp"}
+    failed: dict[str, Any] = result | {"isError": True}
     talk(
         root, "ab", said(1, "an old lamp"), said(2, "a lamp", role="ASSISTANT"),
-        said(3, "", **call), said(4, "", **result), said(5, "", **result | {"isError": True}),
+        said(3, "", **call), said(4, "", **result), said(5, "", **failed),
         said(6, "", **result | {"name": "Read"}), said(7, "a lamp in C++", day="2026-06-03"),
         {"type": "eviction", "target": "m-4", "timestamp": "2026-06-03T02:00:00Z"},
     )  # fmt: skip
