@@ -173,13 +173,11 @@ def _decode(raw: bytes) -> _Entry | None:
     """One line as an entry; None for what is no entry with a text."""
     if not any(kind in raw for kind in _WANTED):
         return None
-    if raw.startswith(b"\xef\xbb\xbf"):
-        raw = raw[3:]
     try:
         return _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    try:  # half a surrogate pair: valid for a lax reader only
+    try:  # half a surrogate pair, or a BOM: valid for a lax reader only
         return msgspec.convert(json.loads(raw), _Entry)
     except (ValueError, RecursionError):
         return None
