@@ -37,7 +37,7 @@ _LAYER_NAMES = {name: name for name in LAYERS} | {
 }  # fmt: skip
 _PIECE = re.compile(
     r"""\s*(?:
-      (?P<field>-?(?:in|role|tool|session|day|after|before|has)):(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]+))
+      (?P<unlike>-|not:)?(?P<field>in|role|tool|session|day|after|before|has):(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]+))
     | (?P<not>-(?=[^\s\-*])|not:(?=\S))?(?:"(?P<phrase>[^"]*)(?:"(?P<star>\*)?|$)|(?P<word>\S+))
     )""",
     re.VERBOSE | re.IGNORECASE,
@@ -139,20 +139,22 @@ class _Asked:
         self.growing = None
         if piece["field"]:
             value = piece["quoted"] or piece["value"] or ""
-            changed = _filter(self.filters, piece["field"].lower(), value, self._today, self._zone)
+            field, unlike = piece["field"].lower(), bool(piece["unlike"])
+            changed = _filter(self.filters, field, value, self._today, self._zone, unlike)
             if changed is not None:
                 self.filters = changed
                 return True
         quoted = piece["phrase"] is not None
         written = piece["word"] or ""
-        text = piece["phrase"] if quoted else piece.group().strip() if piece["field"] else written
-        if text == "OR" and self.groups and not self._joining and not quoted and not piece["not"]:
+        minus = piece["not"] or piece["unlike"] or ""
+        text = piece["phrase"] if quoted else written or piece.group().strip().removeprefix(minus)
+        if text == "OR" and self.groups and not self._joining and not quoted and not minus:
             self._joining = True
             return True
-        if not piece["not"]:
+        if not minus:
             self.literal.append(text)
         term = term_of(text, quoted, bool(piece["star"]))
-        return term is None or self._add(term, unwanted=bool(piece["not"]))
+        return term is None or self._add(term, unwanted=bool(minus))
 
     def _add(self, term: Term, *, unwanted: bool) -> bool:
         """A term at its place; False when there are too many different ones."""
@@ -217,10 +219,10 @@ def _closes(found: list[Token], i: int) -> bool:
 # ---------------------------------------------------------------------------- filters
 
 
-def _filter(now: Filters, field: str, value: str, today: date, zone: tzinfo) -> Filters | None:
+def _filter(
+    now: Filters, field: str, value: str, today: date, zone: tzinfo, negative: bool
+) -> Filters | None:
     """`now` with one more condition; None when the value makes no sense for the field."""
-    negative = field.startswith("-")
-    field = field.removeprefix("-")
     values = frozenset(part for part in value.lower().split(",") if part)
     if not values:
         return None

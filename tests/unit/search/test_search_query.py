@@ -161,6 +161,21 @@ def test_minus_and_not_mean_the_same() -> None:
         assert [term.main for term in parsed.terms] == [("a",)]
 
 
+def test_a_filter_is_turned_round_by_either() -> None:
+    for sign in ("-", "not:"):
+        filters = parse(f"{sign}role:user {sign}in:daily {sign}tool:grep a", today=TODAY).filters
+        assert (filters.not_roles, filters.not_layers) == ({"user"}, {"daily"})
+        assert (filters.not_tools, filters.roles) == ({"grep"}, frozenset())
+
+
+def test_what_cannot_be_turned_round_is_not_searched_for_instead() -> None:
+    for text in ("a -session:s-4", "a not:session:s-4", "a -role:nobody"):
+        parsed = parse(text, today=TODAY)
+        assert [term.main for term in parsed.terms] == [("a",)]
+        assert len(parsed.without) == 1
+        assert parsed.literal == "a"
+
+
 def test_a_dash_inside_a_word_is_a_dash() -> None:
     assert not parse("pre-edit - --", today=TODAY).without
 
