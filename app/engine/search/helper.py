@@ -2,8 +2,9 @@
 
 Idea: cutting text into terms is Python's work and would share one lock with the window. The process
 is given what `batches` is given, on its standard input, and sends batches back, each behind its
-length. Invariant: what comes is what `batches` itself would give; if the process cannot begin or
-ends too soon, the rest is prepared here. Nothing but these two pipes connects the two.
+length; what is wanted first is prepared here meanwhile. Invariant: what comes is what `batches`
+itself would give; if the process cannot begin or ends too soon, the rest is prepared here. Nothing
+but these two pipes connects the two.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Generator
+from contextlib import suppress
 from datetime import tzinfo
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,8 @@ from app.engine.search.preparing import Batch, Known, batches
 
 WORTH = 8_000_000
 """Bytes to read above which a process of its own is worth its beginning (a third of a second)."""
+FIRST = 3_000_000
+"""Bytes that are read here while the process begins, at most."""
 _HEAD = 8
 _DECODER = msgspec.msgpack.Decoder(Batch)
 
@@ -32,20 +37,32 @@ def batches_apart(
     root: Path, paths: list[str], known: Known, *, now_ns: int, zone: tzinfo, beside: str = ""
 ) -> Generator[Batch]:
     """As `batches`, prepared by another process. Closing the iterator ends it."""
-    done = 0
-    process = begin((root, paths, dict(known), now_ns, zone, beside))
-    if process is not None:
-        try:
-            for batch in iter(lambda: receive(process), None):
-                done += batch.paths
-                yield batch
-        finally:
+    done, here = 0, _read_here(root, paths)
+    process = begin((root, paths[here:], dict(known), now_ns, zone, beside))
+    try:
+        own = batches(root, paths[:here], known, now_ns=now_ns, zone=zone, beside=beside)
+        for batch in chain(own, () if process is None else iter(lambda: receive(process), None)):
+            done += batch.paths
+            yield batch
+    finally:
+        if process is not None:
             process.kill()
             if process.stdout is not None:
                 process.stdout.close()
             process.wait()
     if done < len(paths):
         yield from batches(root, paths[done:], known, now_ns=now_ns, zone=zone, beside=beside)
+
+
+def _read_here(root: Path, paths: list[str]) -> int:
+    """How many of the paths, from the first on, hold `FIRST` bytes."""
+    room = FIRST
+    for count, path in enumerate(paths):
+        with suppress(OSError):
+            room -= (root / path).stat().st_size
+        if room < 0:
+            return count
+    return len(paths)
 
 
 def begin(request: tuple[Any, ...]) -> subprocess.Popen[bytes] | None:
