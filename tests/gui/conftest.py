@@ -19,10 +19,12 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 
 from app.engine.events import Bus
+from app.engine.llm.keys import Keys
 from app.gui.bridge import EngineSignals, new_loop
 from app.gui.look import theme as look_theme
 from app.gui.look import type as look_type
 from app.gui.widgets.pane import Desk
+from app.personal import Personal
 from tests.helpers.waiting import until as wait_until
 
 NOW = datetime(2026, 11, 30, 14, 6, tzinfo=UTC)
@@ -111,6 +113,15 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Data, settings and models of this test alone."""
     for name in ("DATA", "CONFIG", "MODELS"):
         monkeypatch.setenv(f"PALIMPSEST_{name}", str(tmp_path / name.lower()))
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Personal:
+    """A person without settings or keys; the keyring of whoever runs the test is not touched."""
+    monkeypatch.setattr("app.engine.llm.keys._from_keyring", lambda _origin: "")
+    monkeypatch.setattr("app.engine.llm.keys._to_keyring", lambda _origin, _text: False)
+    monkeypatch.setattr("app.engine.llm.keys._forget", lambda _origin: None)
+    return Personal(tmp_path / "settings.toml", Keys({}))
 
 
 @pytest.fixture

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from app.gui.look import icons, text
 from app.gui.look import theme as look
 from app.gui.look import type as look_type
 from app.gui.look.calls import call_line
+from app.gui.widgets.rows import RowList
 
 GUI = Path(look.__file__).parents[1]
 
@@ -195,3 +197,20 @@ def test_previews_neutralise_what_reorders_and_name_what_is_blank():
 )
 def test_what_a_tool_was_asked_in_one_line(arguments: str, line: str) -> None:
     assert call_line(arguments) == line
+
+
+def test_a_list_that_lost_its_ground_while_hidden_is_dressed_when_shown(qtbot) -> None:
+    stack = QStackedWidget()
+    qtbot.addWidget(stack)
+    stack.addWidget(QWidget())
+    hidden = RowList("Hidden")
+    stack.addWidget(hidden)
+    stack.show()
+    first = QPalette(hidden.palette())
+    look.theme().choose("dark")
+    for part in (hidden, hidden.viewport()):  # as a style sheet does that is set anew
+        part.setPalette(first)
+    stack.setCurrentWidget(hidden)
+    QApplication.processEvents()
+    ground = hidden.viewport().palette().base().color()
+    assert ground.name() == look.token("canvas").name()

@@ -61,6 +61,38 @@ def marked(row: ChangeRow, label: str) -> tuple[str, list[str], list[str]]:
     return piece.sign, lost, added
 
 
+def test_conflict_is_asked_and_blocks_apply(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, engine, _):
+            await reviewing(pane)
+            pane.review.go_to(3)
+            await did(pane, "accept")
+            now = await engine.ask.memory()
+            mine = now.text.replace("The pump runs 4 minutes", "The pump runs 9 minutes")
+            await engine.do.write_memory(mine, now.sha256)
+            await settle(pane)
+            first = changes(pane)[0]
+            assert first.word == "Both changed this line"
+            assert not first.verdict
+            assert [p.label for p in first.pieces if p.label] == ["File now", "Proposal"]
+            assert front(pane).n == first.n  # it is asked before anything else
+            assert pane.head.details.text().startswith("MEMORY.md changed at ")
+            assert pane.head.details.text().endswith("after this proposal was made")
+            assert pane.notices.causes()[0] == "6 changes fit by themselves"
+            assert pane.acts.decided.text() == "1 conflict left"
+            assert run(pane, "apply") == "1 conflict left"
+            pane.review.go_to(first.n)
+            run(pane, "reject")
+            assert changes(pane)[0].effect == "Kept as in the file"
+            await did(pane, "accept_rest")
+            await did(pane, "apply")
+            assert "The pump runs 9 minutes" in memory(demo_folder)
+
+    qloop.run_until_complete(main())
+
+
 def test_both_sides_are_told_against_the_old_text_and_by_what_they_are(
     qloop: asyncio.AbstractEventLoop, met: Path, qtbot: QtBot
 ) -> None:

@@ -7,13 +7,12 @@ import json
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QInputMethodEvent, QPalette
-from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
+from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.gui.look.theme import theme, token
+from app.gui.look.theme import token
 from app.gui.widgets.labels import Link, T
-from app.gui.widgets.rows import RowList
 from tests.helpers.memory_place import (
     card,
     changes,
@@ -315,38 +314,6 @@ def test_letters_typed_into_own_words_decide_nothing(
     qloop.run_until_complete(main())
 
 
-def test_conflict_is_asked_and_blocks_apply(
-    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
-) -> None:
-    async def main() -> None:
-        async with shown(demo_folder, qtbot) as (pane, engine, _):
-            await reviewing(pane)
-            pane.review.go_to(3)
-            await did(pane, "accept")
-            now = await engine.ask.memory()
-            mine = now.text.replace("The pump runs 4 minutes", "The pump runs 9 minutes")
-            await engine.do.write_memory(mine, now.sha256)
-            await settle(pane)
-            first = changes(pane)[0]
-            assert first.word == "Both changed this line"
-            assert not first.verdict
-            assert [p.label for p in first.pieces if p.label] == ["File now", "Proposal"]
-            assert front(pane).n == first.n  # it is asked before anything else
-            assert pane.head.details.text().startswith("MEMORY.md changed at ")
-            assert pane.head.details.text().endswith("after this proposal was made")
-            assert pane.notices.causes()[0] == "6 changes fit by themselves"
-            assert pane.acts.decided.text() == "1 conflict left"
-            assert run(pane, "apply") == "1 conflict left"
-            pane.review.go_to(first.n)
-            run(pane, "reject")
-            assert changes(pane)[0].effect == "Kept as in the file"
-            await did(pane, "accept_rest")
-            await did(pane, "apply")
-            assert "The pump runs 9 minutes" in memory(demo_folder)
-
-    qloop.run_until_complete(main())
-
-
 def test_narrow_window_turns_between_changes_and_result(
     qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
 ) -> None:
@@ -363,23 +330,6 @@ def test_narrow_window_turns_between_changes_and_result(
             assert not pane.scrubber.isVisible()
 
     qloop.run_until_complete(main())
-
-
-def test_a_list_that_lost_its_ground_while_hidden_is_dressed_when_shown(qtbot: QtBot) -> None:
-    stack = QStackedWidget()
-    qtbot.addWidget(stack)
-    stack.addWidget(QWidget())
-    hidden = RowList("Hidden")
-    stack.addWidget(hidden)
-    stack.show()
-    first = QPalette(hidden.palette())
-    theme().choose("dark")
-    for part in (hidden, hidden.viewport()):  # as a style sheet does that is set anew
-        part.setPalette(first)
-    stack.setCurrentWidget(hidden)
-    QApplication.processEvents()
-    ground = hidden.viewport().palette().base().color()
-    assert ground.name() == token("canvas").name()
 
 
 def test_words_in_a_card_have_the_colour_they_ask_for(

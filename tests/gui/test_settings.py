@@ -15,7 +15,6 @@ from app.engine.config import EngineConfig, FlushTrigger
 from app.engine.config_form import Config
 from app.engine.errors import StorageError
 from app.engine.events import Bus
-from app.engine.llm.keys import Keys
 from app.gui.look.theme import theme
 from app.gui.panes.settings import fields, values
 from app.gui.panes.settings.agents import AgentsPage
@@ -31,18 +30,7 @@ from tests.helpers.settings_place import (
     engine_of,
     section,
     shown_settings,
-    without_keyring,
 )
-
-
-@pytest.fixture(autouse=True)
-def _no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    without_keyring(monkeypatch)
-
-
-@pytest.fixture
-def person(tmp_path: Path) -> Personal:
-    return Personal(tmp_path / "settings.toml", Keys({}))
 
 
 @pytest.fixture

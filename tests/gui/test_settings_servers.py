@@ -13,7 +13,6 @@ import pytest
 from PySide6.QtWidgets import QLineEdit
 
 from app.engine.events import Bus
-from app.engine.llm.keys import Keys
 from app.gui.panes.settings.models import ModelsPage
 from app.gui.panes.settings.pane import SettingsPane
 from app.gui.panes.settings.server_sheet import ServerSheet
@@ -27,22 +26,11 @@ from tests.helpers.settings_place import (
     engine_of,
     section,
     shown_settings,
-    without_keyring,
     words,
 )
 
 MODELS = Reply(body={"data": [{"id": "qwen3-8b", "max_model_len": 32_768, "owned_by": "vllm"},
                               {"id": "搜-模型"}]})  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    without_keyring(monkeypatch)
-
-
-@pytest.fixture
-def person(tmp_path: Path) -> Personal:
-    return Personal(tmp_path / "settings.toml", Keys({}))
 
 
 @pytest.fixture

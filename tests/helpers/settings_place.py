@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -63,13 +62,6 @@ class Do:
 
     async def use_models(self, servers: Any, roles: Any, *, initiator: object = None) -> None:
         self._engine.used.append((dict(servers), roles))
-
-
-def without_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test touches the keyring of whoever runs it: here there is none."""
-    monkeypatch.setattr("app.engine.llm.keys._from_keyring", lambda _origin: "")
-    monkeypatch.setattr("app.engine.llm.keys._to_keyring", lambda _origin, _text: False)
-    monkeypatch.setattr("app.engine.llm.keys._forget", lambda _origin: None)
 
 
 def engine_of(desk: Desk, bus: Bus, person: Personal) -> Engine:

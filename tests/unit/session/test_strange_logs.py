@@ -151,30 +151,18 @@ def test_a_log_overwritten_in_place_is_read_anew(
     assert [entry["seq"] for entry in of_type(path, "message")] == [2, 3, 4]
 
 
-def test_a_torn_tail_written_into_the_same_file_is_set_aside(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["written into the same file", "put in its place"])
+def test_a_torn_tail_of_another_log_is_set_aside(tmp_path: Path, way: str) -> None:
     session = new(tmp_path, system_prompt="A prompt. " * 40)
     session.add(user("text", "m0"))
     path = log_path(tmp_path)
     stub = b'{"type":"message","con'
     whole = other_log(tmp_path, 1, path.stat().st_size - len(stub))
-    overwrite(path, whole + stub)
-    session.add(user("next", "m9"))
-    session.close()
-    assert path.read_bytes().startswith(whole)
-    assert stub not in path.read_bytes()
-    assert (tmp_path / "s-1.log.torn-1").read_bytes() == stub
-    assert said(session) == ["other 0", "next"] == said(load(tmp_path))
-
-
-def test_a_torn_tail_of_the_replacement_is_set_aside(tmp_path: Path) -> None:
-    session = new(tmp_path, system_prompt="A prompt. " * 40)
-    session.add(user("text", "m0"))
-    path = log_path(tmp_path)
-    stub = b'{"type":"message","con'
-    size = path.stat().st_size
-    whole = other_log(tmp_path, 1, size - len(stub))
-    (tmp_path / "replacement").write_bytes(whole + stub)
-    os.replace(tmp_path / "replacement", path)
+    if way == "put in its place":
+        (tmp_path / "replacement").write_bytes(whole + stub)
+        os.replace(tmp_path / "replacement", path)
+    else:
+        overwrite(path, whole + stub)
     session.add(user("next", "m9"))
     session.close()
     assert path.read_bytes().startswith(whole)
