@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 from collections.abc import Awaitable
 from contextlib import suppress
 from pathlib import Path
@@ -163,6 +166,53 @@ def test_who_opens_the_index_leaves_alone_what_another_one_builds(tmp_path: Path
         assert (await index.check()).state == "ready"
 
     with_index(tmp_path, work)
+
+
+KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from app.engine.search.index import MemoryIndex
+
+def progress(done, total):
+    if done:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    index = MemoryIndex(Path(sys.argv[1]))
+    await index.open()
+    await index.index_all_from_workspace(progress, rebuild=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.case("B34")
+def test_a_program_killed_while_it_builds_locks_nobody_out(tmp_path: Path) -> None:
+    conversations(tmp_path)
+
+    async def nothing(index: MemoryIndex) -> None:
+        assert await found(index) == 2 * ENTRIES
+
+    async def after(index: MemoryIndex) -> None:
+        result = await index.search(Query("kayak", mode="words", limit=1))
+        assert (result.total, result.reason) == (2 * ENTRIES, "")
+        assert not list(database.parent.glob("*.building*"))
+        states: list[str] = []
+
+        def progress(_done: int, _total: int) -> None:
+            states.append(index.state.state)
+
+        again = await index.index_all_from_workspace(progress, rebuild=True)
+        assert again.rebuilt, "the lock of the dead is no lock"
+        assert set(states) == {"building"}
+        assert await found(index) == 2 * ENTRIES
+
+    with_index(tmp_path, nothing)
+    database = tmp_path / ".palimpsest/index.db"
+    child = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False, timeout=60)
+    assert child.returncode == -signal.SIGKILL
+    assert list(database.parent.glob("*.building")), "it was in the middle of it"
+    with_index(tmp_path, after, whole=False)
 
 
 def test_of_two_programs_that_would_build_one_does(tmp_path: Path) -> None:
