@@ -89,8 +89,9 @@ class RowDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._role: Role = role
         self.side = SIDE
+        self.lively = False  # the choice is active though a field above the list has the focus
         self._lines = lines
-        self._margin = margin
+        self.margin = margin
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(120, 34 if self._lines == 1 else 50)
@@ -102,7 +103,7 @@ class RowDelegate(QStyledItemDelegate):
                 return
             painter.save()
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            box = QRectF(option.rect).adjusted(self._margin, 0, -self._margin, -1)  # type: ignore[attr-defined]
+            box = QRectF(option.rect).adjusted(self.margin, 0, -self.margin, -1)  # type: ignore[attr-defined]
             if row.head:
                 self._paint_head(painter, box, row)
             else:
@@ -131,7 +132,8 @@ class RowDelegate(QStyledItemDelegate):
         selected = bool(state & flags.State_Selected)
         hover = bool(state & flags.State_MouseOver)
         ring = focus and bool(state & flags.State_HasFocus)
-        paint_ground(painter, box, hover=hover, selected=selected, focus=focus, ring=ring)
+        lively = focus or self.lively
+        paint_ground(painter, box, hover=hover, selected=selected, focus=lively, ring=ring)
         inner = box.adjusted(self.side + 16 * row.indent, 0, -self.side, 0)
         faint = "text_soft" if selected else "text_faint"
         inner = self._paint_sign(painter, inner, row)

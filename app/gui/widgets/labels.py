@@ -92,6 +92,10 @@ class T(QLabel):
         hint = super().minimumSizeHint()
         return QSize(0, hint.height()) if self._elide else hint
 
+    def heightForWidth(self, width: int) -> int:
+        """A layout asks for the width it could give, which may be more than this takes."""
+        return super().heightForWidth(min(width, self.maximumWidth()))
+
     def paintEvent(self, event: object) -> None:
         if not self._elide:
             super().paintEvent(event)  # type: ignore[arg-type]

@@ -148,6 +148,10 @@ async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str
     ]
     if asked.layer != "all":
         tries.append(("search", tr("Look in all places"), replace(asked, layer="all")))
+    if "too short" in found.result.reason:
+        begun = joined(filters, " ".join(f"{word}*" for word in rest.split()))
+        title = tr("Words that begin with “{word}”", word=rest)
+        tries.append(("text-search", title, replace(asked, text=begun)))
     for one in filters[:4]:
         fewer = joined([f for f in filters if f != one], rest)
         tries.append(
@@ -159,6 +163,10 @@ async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str
     if asked.mode in ("words", "literal"):
         tries.append(
             ("messages-square", tr("Ask in plain words instead"), replace(asked, mode="natural"))
+        )
+    if asked.mode in ("words", "natural"):  # "auto" tried it
+        tries.append(
+            ("case-sensitive", tr("Search letter by letter"), replace(asked, mode="literal"))
         )
     if asked.mode == "literal":
         tries.append(("text-search", tr("Search for the words"), replace(asked, mode="words")))

@@ -67,6 +67,10 @@ class SearchField(Field):
         """The query without a filter that is still being typed at its end."""
         return joined(self._filters, without_unfinished(self.text()))
 
+    def words(self) -> str:
+        """What is typed besides filters."""
+        return without_unfinished(self.text()).strip()
+
     def filters(self) -> list[Filter]:
         return list(self._filters)
 

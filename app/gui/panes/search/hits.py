@@ -32,7 +32,7 @@ from app.engine.records import Hit
 from app.gui.look.text import tr
 from app.gui.look.theme import theme, token
 from app.gui.look.type import font
-from app.gui.panes.search.ink import MARGIN, SIDE, HitDelegate, act_words
+from app.gui.panes.search.ink import SIDE, HitDelegate, act_words
 from app.gui.panes.search.model import (
     Entry,
     Head,
@@ -256,6 +256,6 @@ class HitList(QTableView):
         if not (words := act_words(entry)):
             return None
         used: QFont = font("small", 500)
-        left = self.viewport().width() - MARGIN - SIDE
+        left = self.viewport().width() - self.painter_.margin() - SIDE
         left -= round(QFontMetricsF(used).horizontalAdvance(words)) + 4
         return entry if at.x() >= left else None

@@ -19,12 +19,13 @@ from app.gui.panes.search.marked import lay_out, paint
 from app.gui.panes.search.model import ENTRY, Entry, Head, Index, Tail, line_of
 from app.gui.widgets.delegate import paint_ground
 from app.gui.widgets.paint import draw_text
+from app.gui.widgets.surfaces import side_margin
 
 if TYPE_CHECKING:
     from app.gui.panes.search.hits import HitList
 
 log = logging.getLogger(__name__)
-MARGIN, SIDE, ICON = 12, 12, 22
+SIDE, ICON = 12, 22
 LINES = 2
 SURE = 1.03  # marks are bolder than what is measured
 RIGHT = Qt.AlignmentFlag.AlignRight
@@ -37,8 +38,12 @@ class HitDelegate(QStyledItemDelegate):
         super().__init__(view)
         self._view = view
 
+    def margin(self) -> int:
+        """Px from the edge of the list to its rows: their text lines up with the field."""
+        return side_margin(self._view) - SIDE
+
     def text_width(self) -> float:
-        return max(self._view.viewport().width() - 2 * (MARGIN + SIDE) - ICON, 60.0)
+        return max(self._view.viewport().width() - 2 * (self.margin() + SIDE) - ICON, 60.0)
 
     def height(self, entry: Entry | None, row: int) -> int:
         """What a row needs; all the same where there are many."""
@@ -68,7 +73,8 @@ class HitDelegate(QStyledItemDelegate):
         try:
             entry: Entry | None = index.data(ENTRY)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            box = QRectF(option.rect).adjusted(MARGIN, 0, -MARGIN, -1)  # type: ignore[attr-defined]
+            by = self.margin()
+            box = QRectF(option.rect).adjusted(by, 0, -by, -1)  # type: ignore[attr-defined]
             if isinstance(entry, Head):
                 self._paint_head(painter, box, entry, index.row())
             elif isinstance(entry, Hit):

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from app.gui.look.text import tr
-from app.gui.panes.search.asking import Asked
 from app.gui.panes.search.field import SearchField
 from app.gui.panes.search.foot import Foot
 from app.gui.panes.search.hits import HitList
@@ -27,6 +26,7 @@ MODE_WORDS = {
     "natural": "Any of the words that matter, however they are written.",
     "literal": "Exactly these letters, in this order.",
 }
+FELL_BACK = "No line holds them all, so any of the words that matter was enough."
 
 
 class SearchParts:
@@ -131,6 +131,8 @@ class SearchParts:
 
     # ------------------------------------------------------------------ what is said
 
-    def say_meaning(self, words: str, asked: Asked) -> None:
-        self._meaning.setText(f"{words} {tr(MODE_WORDS[asked.mode])}")
+    def say_meaning(self, words: str, mode: str, answered: str) -> None:
+        """`words` are the query's; then how it was taken in that mode, by the one that answered."""
+        fell = mode == "auto" and answered == "natural"
+        self._meaning.setText(f"{words} {tr(FELL_BACK if fell else MODE_WORDS[mode])}")
         self.meaning.show()

@@ -220,7 +220,7 @@ class SearchPane(Pane):
         """Open the place of the chosen hit with find filled in."""
         hit = self.list.current()
         if hit is not None:
-            self._leave_for(target_of(hit, needle_of(hit, self.field.text())))
+            self._leave_for(target_of(hit, needle_of(hit, self.field.words())))
 
     def _leave_for(self, target: Target) -> None:
         self.remembered.used(self.asked().text)
@@ -274,11 +274,13 @@ class SearchPane(Pane):
         if self.parts.meaning.isVisible():
             self.parts.meaning.hide()
         elif self.asked().text:
-            self.tasks.latest("meaning", self.say_meaning())
+            answer = self.results.answer
+            self.tasks.latest("meaning", self.say_meaning(answer.result.mode if answer else ""))
 
-    async def say_meaning(self) -> None:
+    async def say_meaning(self, answered: str) -> None:
+        """Say it; `answered` is the mode that answered, "" before an answer."""
         words = await self.desk.engine.ask.search_meaning(self.asked().text)
-        self.parts.say_meaning(words, self.asked())
+        self.parts.say_meaning(words, self.asked().mode, answered)
 
     def _on_wanted(self, query: str) -> None:
         self.field.set_query(query)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.gui.look.text import number, tr
+from app.gui.look.type import font
 from app.gui.panes.search.around import Place, Way
 from app.gui.panes.search.page import MARGIN, PageView
 from app.gui.widgets.buttons import IconButton
@@ -153,18 +154,20 @@ class Preview(QWidget):
             if (row := item.widget()) is not None:
                 row.hide()
                 row.deleteLater()
+        metrics = QFontMetricsF(font("small"))
+        wide = max((metrics.horizontalAdvance(way.label) for way in ways), default=0.0)
         for way in ways:
-            self._links.addWidget(self._row(way))
+            self._links.addWidget(self._row(way, max(86, round(wide) + 12)))
         self._line.setVisible(bool(ways))
         self._links.setContentsMargins(MARGIN, 10 if ways else 0, MARGIN, 10 if ways else 0)
 
-    def _row(self, way: Way) -> QWidget:
+    def _row(self, way: Way, wide: int) -> QWidget:
         out = QWidget()
         row = QHBoxLayout(out)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
         label = T(way.label, "small", "text_faint")
-        label.setFixedWidth(86)
+        label.setFixedWidth(wide)
         link = Link(way.text)
         link.setAccessibleName(f"{way.label} {way.text}")
         link.clicked.connect(lambda _=False, t=way.target: self.way_wanted.emit(t))

@@ -113,7 +113,7 @@ class Results:
         await asyncio.sleep(WALKING)
         now = self._desk.now()
         place = await look(self._desk.engine.ask, hit, self.titles, now)
-        typed = self._parts.field.text().strip()
+        typed = self._parts.field.words()
         find = needle_of(hit, typed)
         also = tuple(
             Way(tr("Also in"), "copy", place_words(one, self.titles, now), target_of(one, find))

@@ -57,8 +57,11 @@ class Searching:
         """Ask for what stands in the field, `pause` seconds after the last call."""
         field, tasks = self._pane.field, self._pane.tasks
         text = field.query_to_ask()
-        if not text and field.query() and self.asked.text:
-            return  # a filter is being typed: what is shown stays
+        if not text and field.query():  # a filter is being typed: what is shown stays
+            tasks.cancel("search")  # its name was a word until the colon
+            answered = self._pane.results.answer
+            self.asked = replace(self.asked, text=answered.asked.text if answered else "")
+            return
         self.asked = replace(self.asked, text=text)
         tasks.cancel("more")
         if not text:
@@ -91,13 +94,13 @@ class Searching:
 
     async def _answer(self, keep: bool) -> None:
         ask, asked, results = self._pane.desk.engine.ask, self.asked, self._pane.results
-        if self._parts.meaning.isVisible():
-            await self._pane.say_meaning()
         listed = min(self._listed, KEPT_FRESH) if keep else 0
         first = None if keep else await at_once(ask, asked)
         found, moved = await self._ranked(first, max(listed, FIRST))
         self._stale = False
         self._parts.foot.offer_again(False)
+        if self._parts.meaning.isVisible():
+            await self._pane.say_meaning(found.result.mode)
         if not found.hits:
             await self._show_none(found)
             return
@@ -157,7 +160,7 @@ class Searching:
             none.set_ways(())
         self._parts.show_part(none)
         self._parts.foot.say("")
-        none.set_ways(await ways_out(ask, found, filters, self._pane.field.text().strip()))
+        none.set_ways(await ways_out(ask, found, filters, self._pane.field.words()))
 
     # ------------------------------------------------------------------ changes
 

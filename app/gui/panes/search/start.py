@@ -11,7 +11,7 @@ from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.gui.look.text import plural, preview, tr
 from app.gui.look.theme import token
@@ -24,6 +24,11 @@ from app.gui.widgets.surfaces import side_margin
 MOST_RECENT = 12
 MOST_SAVED = 40
 MOST_WAYS = 4
+_SAMPLES = {
+    "role:user": "only what you said; also tool: day: session: in: has:",
+    '"…"': "these words side by side",
+    "-word": "without that word",
+}
 
 
 class Remembered:
@@ -92,31 +97,35 @@ class StartPart(QWidget):
         box.setContentsMargins(0, 22, 0, 10)
         box.setSpacing(0)
         self._samples = QWidget()
-        samples = QVBoxLayout(self._samples)
+        samples = QGridLayout(self._samples)
         samples.setContentsMargins(0, 6, 0, 0)
-        samples.setSpacing(6)
-        words = QVBoxLayout()
-        words.setContentsMargins(24, 0, 24, 14)
+        samples.setHorizontalSpacing(24)
+        samples.setVerticalSpacing(6)
+        samples.setColumnStretch(1, 1)
+        self._words = words = QVBoxLayout()
         words.setSpacing(6)
         words.addWidget(self.head)
         words.addWidget(self.sentence)
         words.addWidget(self._samples)
-        for sample, means in (
-            ("role:user", tr("only what you said; also tool: day: session: in: has:")),
-            ('"…"', tr("these words side by side")),
-            ("-word", tr("without that word")),
-        ):
-            samples.addLayout(_sample(sample, means))
+        for row, (sample, means) in enumerate(_SAMPLES.items()):
+            samples.addWidget(T(sample, "code", "text_soft"), row, 0)
+            samples.addWidget(T(tr(means), "small", "text_faint", elide="right"), row, 1)
         box.addLayout(words)
         box.addWidget(self.list, 1_000)
         box.addStretch(1)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(22, 4, 24, 0)
+        self._foot = foot = QHBoxLayout()
         foot.addWidget(self.forget)
         foot.addStretch(1)
         self._keys = KeyLegend(("Enter", tr("search again")), ("Del", tr("erase one")))
         foot.addWidget(self._keys)
         box.addLayout(foot)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        side = side_margin(self)
+        self._words.setContentsMargins(side, 0, side, 14)
+        self._foot.setContentsMargins(side - 2, 4, side, 0)
+        self.list.delegate.margin = side - self.list.delegate.side
 
     def refresh(self) -> None:
         saved, recent = self._remembered.saved(), self._remembered.recent()
@@ -151,17 +160,6 @@ class StartPart(QWidget):
     def _forget(self) -> None:
         self._remembered.forget_recent()
         self.refresh()
-
-
-def _sample(sample: str, means: str) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(10)
-    code = T(sample, "code", "text_soft")
-    code.setFixedWidth(84)
-    code.setMinimumHeight(code.sizeHint().height() + 6)
-    row.addWidget(code)
-    row.addWidget(T(means, "small", "text_faint", elide="right"), 1)
-    return row
 
 
 class _Searches(RowList):

@@ -37,6 +37,7 @@ class Suggestions(QWidget):
         self.list = RowList(tr("Filters to choose from"), ground="raised", margin=4,
                             open_on_click=True)  # fmt: skip
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.delegate.lively = True
         self.list.opened.connect(self._take)
         box = QVBoxLayout(self)
         box.setContentsMargins(SHADE + 4, SHADE - 12, SHADE + 4, SHADE + 4)

@@ -1,0 +1,176 @@
+"""What the search place says and how its words stand: half-typed filters, the meaning of a search,
+ways out, large text, small windows."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication
+
+from app.gui.look.theme import theme, token
+from app.gui.panes.search.pane import SearchPane
+from app.gui.widgets.labels import T
+from tests.helpers.found import Ask, searched, settle
+
+
+@pytest.fixture
+def ask(desk) -> Ask:
+    desk.engine.ask = Ask()
+    return desk.engine.ask
+
+
+@pytest.fixture
+def pane(qtbot, qloop, desk, ask):
+    made = SearchPane(desk)
+    qtbot.addWidget(made)
+    made.resize(1076, 772)
+    made.show()
+    made.went = []
+    made.go.connect(made.went.append)
+    yield made
+    qloop.run_until_complete(made.tasks.end())
+
+
+# ---------------------------------------------------------------------------- half-typed filters
+
+
+def test_the_name_of_a_filter_is_not_searched_for(qtbot, qloop, pane, ask):
+    qtbot.keyClicks(pane.field, "session:")
+    qloop.run_until_complete(asyncio.sleep(0.3))
+    assert ask.asked == []
+    assert pane.parts.start.isVisible(), "what was shown stays"
+
+
+def test_the_answer_stays_the_answer_while_a_filter_takes_its_place(
+    qtbot, qloop, until, pane, ask
+):  # fmt: skip
+    searched(qloop, until, pane, "upload")
+    pane.field.selectAll()
+    qtbot.keyClicks(pane.field, "role:")
+    qloop.run_until_complete(asyncio.sleep(0.3))
+    assert pane.asked().text == "upload"
+    assert pane.parts.shows_hits()
+
+
+def test_a_filter_being_typed_is_not_looked_for_in_the_place(qtbot, qloop, until, pane):
+    pane.field.set_query("uploads are role:")
+    settle(qloop, until, pane, lambda: pane.preview.field.isVisible()
+           and not pane.tasks.running("preview"))  # fmt: skip
+    assert pane.field.text() == "uploads are role:"
+    assert pane.preview.field.text() == "uploads are"
+    pane.open_hit()
+    assert pane.went[-1].find == "uploads are"
+
+
+def test_the_completion_that_enter_takes_is_seen_as_chosen(qtbot, qloop, until, pane):
+    pane.window().activateWindow()
+    pane.field.setFocus()
+    settle(qloop, until, pane, pane.field.hasFocus)
+    qtbot.keyClicks(pane.field, "role:")
+    assert pane.parts.suggest.isVisible()
+    sheet = pane.parts.suggest.list
+    box = sheet.visualRect(sheet.currentIndex())
+    seen = sheet.viewport().grab().toImage().pixelColor(box.right() - 20, box.center().y())
+    assert seen == token("accent_soft")
+
+
+# ---------------------------------------------------------------------------- meaning
+
+
+@pytest.mark.parametrize(
+    ("mode", "answered", "words"),
+    [
+        ("auto", "words", "All words first; then a word may go on, then any of the words."),
+        ("auto", "natural", "No line holds them all, so any of the words that matter was enough."),
+        ("natural", "natural", "Any of the words that matter, however they are written."),
+    ],
+)
+def test_what_was_searched_follows_the_mode_that_answered(
+    qloop, until, pane, ask, mode, answered, words
+):
+    real = ask.search
+
+    async def search(query):
+        return replace(await real(query), mode=answered)
+
+    ask.search = search
+    pane.set_mode(mode)
+    pane.turn_meaning()
+    searched(qloop, until, pane, "upload")
+    pane.turn_meaning()
+    settle(qloop, until, pane, pane.parts.meaning.isVisible)
+    assert pane.parts._meaning.text() == f"Searching for “upload”. {words}"
+
+
+# ---------------------------------------------------------------------------- ways out
+
+
+def test_a_word_that_is_too_short_is_offered_as_a_beginning_and_letter_by_letter(
+    qloop, until, pane, ask
+):
+    everything, real = ask.hits, ask.search
+
+    async def search(query):
+        ask.hits = everything if query.text == "x*" or query.mode == "literal" else ()
+        return await real(query)
+
+    ask.search = search
+    ask.reason = "“x” is too short: no word is it alone. x* finds words that begin with it."
+    pane.set_mode("words")
+    pane.field.set_query("x")
+    settle(qloop, until, pane, lambda: pane.parts.none.ways)
+    assert [(w.title, w.query, w.mode, w.hits) for w in pane.parts.none.ways] == [
+        ("Words that begin with “x”", "x*", "words", 4),
+        ("Search letter by letter", "x", "literal", 4),
+    ]
+    pane.parts.none.take(1)
+    settle(qloop, until, pane, pane.parts.shows_hits)
+    assert pane.field.query() == "x*"
+
+
+# ---------------------------------------------------------------------------- large text, narrow
+
+
+def test_at_150_percent_no_words_are_cut(qloop, until, pane):
+    theme().choose(zoom=1.5)
+    for _ in range(3):
+        QApplication.processEvents()
+    start = pane.parts.start
+    for label in start.findChildren(T):
+        if label.isVisible():
+            need = max(label.heightForWidth(label.width()), label.minimumSizeHint().height())
+            assert label.height() >= need, label.text()
+    searched(qloop, until, pane, "upload")
+    pane.list.step(1)
+    settle(qloop, until, pane, lambda: pane.preview.ways)
+    QApplication.processEvents()
+    names = {way.label for way in pane.preview.ways}
+    labels = [one for one in pane.preview.findChildren(T) if one.text() in names]
+    assert labels
+    assert all(one.width() >= one.sizeHint().width() for one in labels if one.isVisible())
+
+
+@pytest.mark.parametrize(("wide", "left"), [(1_076, 24), (860, 16)])
+def test_hits_and_searches_begin_where_the_field_begins(qtbot, qloop, until, pane, wide, left):
+    pane.resize(wide, 600)
+    QApplication.processEvents()
+    assert pane.field.mapTo(pane, QPoint(0, 0)).x() == left
+    head = pane.parts.start.head
+    assert head.mapTo(pane, QPoint(0, 0)).x() == left
+    searched(qloop, until, pane, "upload")
+    image = pane.list.viewport().grab().toImage()
+    ink = token("canvas")
+    row = pane.list.visualRect(pane.list.hits.index(0))
+    first = next(
+        x for x in range(image.width())
+        if any(image.pixelColor(x, y) != ink for y in range(row.top(), row.bottom()))
+    )  # fmt: skip
+    assert left <= first <= left + 3
+    qtbot.keyClick(pane.field, Qt.Key.Key_Escape)
+    pane.remembered.used("upload")
+    pane.parts.start.refresh()
+    rows = pane.parts.start.list
+    assert rows.delegate.margin + rows.delegate.side == left
