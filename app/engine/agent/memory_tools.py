@@ -26,13 +26,16 @@ OWN_SEARCHES = frozenset({"memory_search", "session_search"})
 """Tools whose calls and results hold every word that was ever looked for."""
 
 
+def question(query: str, layers: frozenset[Layer], limit: int, context: int = 0) -> Query:
+    """A model's words as a question; its own searches are no answers."""
+    return Query(query, "natural", layers, limit=limit, context=context, skip_tools=OWN_SEARCHES)
+
+
 async def found_for(
     search: Search, query: str, layers: frozenset[Layer], limit: int, context: int = 0
 ) -> SearchResult:
     """The answer to a model's query: as a question, or letter by letter when that finds nothing."""
-    wanted = Query(
-        query, "natural", layers, limit=limit, context=context, skip_tools=OWN_SEARCHES
-    )  # fmt: skip
+    wanted = question(query, layers, limit, context)
     found = await search(wanted)
     if found.hits:
         return found

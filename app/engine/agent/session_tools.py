@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from app.engine.agent.memory_tools import Search, found_for, nothing_found
+from app.engine.agent.memory_tools import Search, found_for, nothing_found, question
 from app.engine.agent.tools import Tool, ToolFailed, number_argument, text_argument, tool
 from app.engine.records import Hit, Layer, SearchResult, SessionInfo, TranscriptItem
 
@@ -17,6 +17,8 @@ Transcript = Callable[[str, int], Awaitable[list[TranscriptItem]]]
 SESSIONS: frozenset[Layer] = frozenset({"sessions"})
 SNIPPET = 200
 MOST_RESULTS = 100
+MOST_PAGES = 20
+"""Pages of that many hits that are looked through for those of one agent."""
 HISTORY_SNIPPET = 500
 
 
@@ -54,10 +56,19 @@ def _with_context(hit: Hit) -> list[str]:
     ]
 
 
-def _of_agent(found: SearchResult, agent: str) -> SearchResult:
-    hits = tuple(hit for hit in found.hits if hit.path.startswith(f"agents/{agent}/"))
+async def _of_agent(
+    search: Search, query: str, found: SearchResult, agent: str, most: int
+) -> SearchResult:
+    """The hits in one agent's sessions, which may stand pages behind those of others."""
+    hits: list[Hit] = []
+    for _ in range(MOST_PAGES):
+        hits += [hit for hit in found.hits if hit.path.startswith(f"agents/{agent}/")]
+        if len(hits) >= most or not found.next:
+            break
+        following = question(query, SESSIONS, MOST_RESULTS, context=1)
+        found = await search(replace(following, mode=found.mode, start=found.next))
     reason = found.reason or ("" if hits else f"The agent {agent!r} has said nothing of it.")
-    return replace(found, hits=hits, total=len(hits), reason=reason)
+    return replace(found, hits=tuple(hits), total=len(hits), reason=reason)
 
 
 def session_tools(search: Search, sessions: Sessions, transcript: Transcript) -> list[Tool]:
@@ -72,7 +83,7 @@ def session_tools(search: Search, sessions: Sessions, transcript: Transcript) ->
         wide = MOST_RESULTS if agent else most
         found = await found_for(search, query, SESSIONS, wide, context=1)
         if agent:
-            found = _of_agent(found, agent)
+            found = await _of_agent(search, query, found, agent, most)
         return format_found(query, found, most)
 
     async def run_list(arguments: dict[str, Any]) -> str:

@@ -98,3 +98,14 @@ def test_the_sessions_of_one_agent_alone(tmp_path: Path) -> None:
     told = answered(tmp_path, "session_search", query="harbour", agentId="cat")
     assert "of cat" in told
     assert "s-1 user" not in told
+
+
+def test_an_agent_that_said_little_is_found_behind_one_that_said_much(tmp_path: Path) -> None:
+    talk(tmp_path, "s-1", *(said(n, f"the harbour lamp {n}") for n in range(250)))
+    other = talk(tmp_path, "s-2", said(2, "a harbour"))
+    (tmp_path / "agents" / "cat" / "sessions").mkdir(parents=True)
+    other.rename(tmp_path / "agents" / "cat" / "sessions" / other.name)
+    told = answered(tmp_path, "session_search", query="harbour lamp", agentId="cat")
+    assert "s-2 user: a harbour" in told
+    told = answered(tmp_path, "session_search", query="harbour lamp", agentId="dog")
+    assert "'dog' has said nothing of it" in told
