@@ -14,6 +14,7 @@ from app.engine.records import Hit, Query, SearchResult
 from app.engine.search.index import MemoryIndex
 from tests.helpers.searching import NOW, put, said, talk
 
+NOTHING = ["nowhere", "oar after:2026-06-08", "oar before:2026-06-07"]
 QUERIES = [
     "lamp", "LAMP", "lam*", '"old lamp"', "lamp -old", "lamp not:old", "lamp OR 灯塔", "灯", "l*",
     "lamp -o*", "C++ lamp", "C++", "lamp in:daily", "lamp -in:daily", "lamp in:memory,sessions",
@@ -21,7 +22,8 @@ QUERIES = [
     "has:error lamp", "has:evicted lamp", "lamp session:b[1]*", "lamp session:b", "session:ab lamp",
     "lamp day:2026-06-02", "lamp before:2026-06-03", "lamp after:2026-06-03", "lamp day:2026-05",
     "lamp after:2026-06-02 before:2026-06-04", "in:daily", "role:tool", "day:2026-05 in:memory",
-    "before:2026-06-01 -in:sessions", "has:evicted", "lamp in:evicted", "nowhere",
+    "before:2026-06-01 -in:sessions", "has:evicted", "lamp in:evicted", "oar day:2026-06-07",
+    "oar before:2026-06-08", *NOTHING,
 ]  # fmt: skip
 
 
@@ -40,6 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     talk(root, "b[1]*", said(1, "a lamp", day="2026-06-05"), said(2, "灯塔 lamp"))
     talk(root, "b1x", said(1, "C# lamp"), said(2, "the lamps"))
+    midnight = "2026-06-07T23:59:59.999+00:00"
+    talk(root, "c", *(said(n, f"oar {n}", timestamp=midnight) for n in range(40)))
     put(root, "memory/2026-06-02.md", "- the old lamp\n- nothing\n")
     put(root, "memory/2026-06-04.md", "- 灯塔\n- old\n- lamp\n")
     memory = put(root, "MEMORY.md", "# Lamp\n- the lamp is old, ladder\n")
@@ -75,7 +79,7 @@ def test_each_query_has_the_same_hits_with_and_without_an_index(
         places = sorted(map(place, found.hits))
         assert sorted(map(place, read.hits)) == places, text
         assert (read.total, read.mode) == (found.total, found.mode), text
-        assert bool(places) == (text != "nowhere"), text
+        assert bool(places) == (text not in NOTHING), text
 
 
 def place(hit: Hit) -> tuple[object, ...]:
