@@ -13,10 +13,12 @@ SECRETS = [
     ("API key", "sk-" + "proj-abcDEF0123456789abcDEF0123456789"),
     ("API key", "sk-" + "ant-api03-Zz9_abc-DEF0123456789"),
     ("API key", "AIza" + "SyA1234567890abcdefghijklmnopqrstuv"),
-    ("token", "ghp_" + "abcDEF0123456789abcDEF0123456789abcd"),
+    *(("API key", f"{one}abcDEF0123456789") for one in ("rk_live_", "sk_test_")),
+    *(("token", f"gh{one}_" + "abcDEF0123456789abcDEF0123456789abcd") for one in "pousr"),
+    *(("token", f"{one}abcDEF0123456789") for one in ("hf_", "npm_", "glpat-")),
     ("token", "github_pat_" + "11ABCDEFG0123456789_abcdefghij"),
     ("token", "xoxb-" + "1234567890-abcdefghij"),
-    ("access key", "AKIA" + "ABCDEFGH12345678"),
+    *(("access key", f"{one}ABCDEFGH12345678") for one in ("AKIA", "ASIA")),
     ("token", "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0In0.abcDEF123_-xyz"),
 ]
 PEM = (
@@ -58,6 +60,11 @@ def test_prose_after_an_open_key_block_stays() -> None:
         '{"k": "-----BEGIN PRIVATE KEY-----\\nMIIEvQ0123456789abc\\n-----END PRIVATE KEY-----\\n"}'
     )
     assert mask(escaped).text == '{"k": "[masked: private key]\\n"}'
+
+
+@pytest.mark.parametrize("word", ["Bearer", "bearer", "BEARER"])
+def test_what_a_bearer_bears_goes(word: str) -> None:
+    assert mask(f"Authorization: {word} abcDEF0123456789abcDEF").text.endswith(": [masked: token]")
 
 
 def test_the_password_of_an_address_goes_and_the_rest_stays() -> None:
