@@ -284,10 +284,3 @@ def test_a_foreign_reason_stays_one_safe_line() -> None:
     assert "\n" not in cells.why
     assert "\u202e" not in cells.why
     assert len(cells.why) <= 600
-
-
-def test_every_action_has_title_icon_and_a_key_of_its_own(pane: ActivityPane) -> None:
-    actions = pane.actions()
-    keys = [key for action in actions for key in action.keys]
-    assert all(action.title and action.icon and action.key for action in actions)
-    assert len(keys) == len(set(keys))

@@ -13,8 +13,11 @@ from app.showing import factories
 
 
 def every_action(window: MainWindow) -> list[Action]:
+    """Those of the window and of every place, which work only in it or wherever one is."""
     for place in factories():
-        assert window.pane(place) is not None
+        pane = window.pane(place)
+        assert pane is not None
+        assert {action.when for action in pane.actions()} - {"window"} == {f"pane:{place}"}
     return window.catalogue.all()
 
 

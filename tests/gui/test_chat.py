@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QApplication
 from app.engine.agent.tools import tool
 from app.gui.panes.chat.cards import ApprovalRow, ToolRow
 from app.gui.panes.chat.rows import AnswerRow
-from app.gui.widgets.action import overlapping
 from app.gui.widgets.pane import Target
 from tests.helpers.chatting import room, run_action, slow
 from tests.helpers.fake_server import call, say, use
@@ -287,15 +286,5 @@ def test_found_words_are_brought_to_sight(qtbot, runs, tmp_path: Path) -> None:
             assert row.view.finding.count() == (1, 1)
             QTest.keyClick(r.pane.finder.field, Qt.Key.Key_Escape)
             assert not r.pane.finder.isVisible()
-
-    runs(main())
-
-
-def test_actions_have_keys_of_their_own(qtbot, runs, tmp_path: Path) -> None:
-    async def main() -> None:
-        async with room(qtbot, tmp_path, say("x")) as r:
-            actions = r.pane.actions()
-            assert overlapping(actions) == []
-            assert all(a.title and a.icon and a.when == "pane:chat" for a in actions)
 
     runs(main())

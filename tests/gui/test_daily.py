@@ -17,7 +17,6 @@ from app.engine.records import (
 )  # fmt: skip
 from app.gui.panes.daily.days import by_day, card_rows, counts, file_rows, row_at_line
 from app.gui.panes.daily.pane import DailyPane
-from app.gui.widgets.action import overlapping
 from app.gui.widgets.pane import Desk, Target
 from tests.helpers.days import NOW, TODAY, Engine, section, today_log
 from tests.helpers.panes import Until, act, in_window, run, settled, targets
@@ -292,12 +291,6 @@ def test_in_a_small_pane_the_calendar_is_a_week(pane: DailyPane, qloop, until: U
     pane.resize(1_076, 760)
     assert pane.side.calendar.rows() > 3
     assert pane.side.isVisibleTo(pane)
-
-
-def test_no_two_acts_share_a_key_and_each_has_a_name(pane: DailyPane) -> None:
-    actions = pane.actions()
-    assert overlapping(actions) == []
-    assert all(a.title and a.icon and a.key for a in actions)
 
 
 def test_a_giant_line_and_ten_thousand_lines_open(

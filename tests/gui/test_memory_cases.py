@@ -35,6 +35,7 @@ from tests.helpers.memory_place import (
     settle,
     shown,
 )
+from tests.helpers.waiting import until
 from tests.helpers.workspaces import engine_on
 
 
@@ -144,11 +145,8 @@ def test_fragments_of_a_day_stand_under_it_and_all_are_found(
             assert listed["2026-3-3.md"].endswith("a note without a day")
             assert listed["notes.md"].endswith("a note without a day")
             assert listed["2026-02-27.md"].endswith("archived")
-            for _ in range(500):
-                found = await engine.ask.search(Query("seagull"))
-                if len(found.hits) == 6:
-                    break
-                await asyncio.sleep(0.02)
+            await engine.index_ready()
+            found = await engine.ask.search(Query("seagull"))
             assert {hit.path for hit in found.hits} == {
                 f"memory/{name}" for name in (*FRAGMENTS, "archive/2026-02-27.md")
             }
@@ -302,10 +300,7 @@ def test_what_is_saved_while_the_model_thinks_survives_and_the_review_says_so(
             on_screen(desk.engine, qtbot) as (pane, _),
         ):
             run(pane, "consolidate")
-            for _ in range(500):
-                await asyncio.sleep(0.01)
-                if desk.server.requests:
-                    break
+            await until(lambda: desk.server.requests)
             run(pane, "edit")
             pane.editor.field.moveCursor(QTextCursor.MoveOperation.End)
             pane.editor.field.insertPlainText("- fact X\n")
@@ -373,10 +368,7 @@ def test_a_session_dumped_as_a_note_is_shown_whole_and_under_its_own_day(
         ) as desk:
             engine = desk.engine
             async with on_screen(engine, qtbot, make=DailyPane) as (pane, _):
-                for _ in range(300):
-                    await asyncio.sleep(0.01)
-                    if pane.cards.rows:
-                        break
+                await until(lambda: pane.cards.rows)
                 assert pane.day == date(2026, 2, 11)  # the newest there is, by its own date
                 title = pane.page.head.title.text()
                 assert "Today" not in title
@@ -385,14 +377,10 @@ def test_a_session_dumped_as_a_note_is_shown_whole_and_under_its_own_day(
                 for line in filter(None, DUMP.split("\n")):
                     assert line in said
                 pane.show_today()
-                for _ in range(50):
-                    await asyncio.sleep(0.01)
-                assert "Store durable memories" not in shown_of(pane)
-            for _ in range(500):
-                found = await engine.ask.search(Query("唔會失憶"))
-                if found.hits:
-                    break
-                await asyncio.sleep(0.02)
+                await until(lambda: pane.page.head.title.text() == "Today")
+                await until(lambda: "Store durable memories" not in shown_of(pane))
+            await engine.index_ready()
+            found = await engine.ask.search(Query("唔會失憶"))
             assert [hit.path for hit in found.hits] == ["memory/2026-02-11.md"]
             async with on_screen(engine, qtbot) as (pane, _):
                 run(pane, "consolidate")

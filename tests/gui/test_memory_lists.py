@@ -27,6 +27,7 @@ from tests.helpers.memory_place import (
     shown,
 )
 from tests.helpers.reviewing import proposed
+from tests.helpers.waiting import until
 
 
 def rows(pane: MemoryPane) -> list[Row]:
@@ -187,19 +188,13 @@ def test_a_run_is_made_again_and_compared(
             first = pane.review.proposal
             assert first is not None
             run(pane, "again")
-            sheet: list[ModelChoice] = []
-            for _ in range(100):
-                await asyncio.sleep(0.01)
-                if sheet := pane.window().findChildren(ModelChoice):
-                    break
-            offered = [row.id for row in sheet[0].list.rows_model.rows()]
+            await until(lambda: pane.window().findChildren(ModelChoice))
+            (sheet,) = pane.window().findChildren(ModelChoice)
+            offered = [row.id for row in sheet.list.rows_model.rows()]
             assert offered == ["shed", "extractive"]
-            sheet[0].list.select("extractive")
-            qtbot.keyClick(sheet[0].list, Qt.Key.Key_Return)
-            for _ in range(500):
-                await asyncio.sleep(0.02)
-                if any(one.again_of for one in await engine.ask.proposals()):
-                    break
+            sheet.list.select("extractive")
+            qtbot.keyClick(sheet.list, Qt.Key.Key_Return)
+            await until(lambda: any(one.again_of for one in pane.infos))
             await settle(pane)
             assert pane.mode == "review"  # the one that is read stays
             told = "There is another proposal of the same, by the curator without a model"

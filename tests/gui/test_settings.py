@@ -352,13 +352,6 @@ def test_a_settings_file_that_is_not_understood_stays_and_is_named(
     assert file.read_text("utf-8") == "[endpoints\nbroken"
 
 
-def test_every_action_has_title_icon_and_a_key_of_its_own(pane: SettingsPane) -> None:
-    actions = pane.actions()
-    keys = [key for action in actions for key in action.keys]
-    assert all(action.title and action.icon and action.key for action in actions)
-    assert len(keys) == len(set(keys))
-
-
 def test_every_control_has_a_name(pane: SettingsPane, qloop: Any) -> None:
     for one in SECTIONS:
         assert_named(section(pane, qloop, one.id))

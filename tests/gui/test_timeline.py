@@ -16,7 +16,6 @@ from app.gui.panes.timeline.blocks import build, model_view
 from app.gui.panes.timeline.pane import TimelinePane
 from app.gui.panes.timeline.sessions import session_rows
 from app.gui.panes.timeline.words import words
-from app.gui.widgets.action import overlapping
 from app.gui.widgets.pane import Desk, Target
 from tests.helpers.panes import run, settled, targets
 from tests.helpers.timelines import (
@@ -267,12 +266,6 @@ def test_an_empty_workspace_says_how_a_session_begins(
     gone = targets(pane)
     pane.empty.button.click()
     assert gone == [Target("chat", section="new")]
-
-
-def test_no_two_acts_share_a_key_and_each_has_a_name(pane: TimelinePane) -> None:
-    actions = pane.actions()
-    assert overlapping(actions) == []
-    assert all(a.title and a.icon and a.key for a in actions)
 
 
 def test_a_giant_line_is_cut_and_painted_at_once(
