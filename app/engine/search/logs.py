@@ -14,6 +14,7 @@ it has to be read from its beginning.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -65,7 +66,7 @@ _DECODER = msgspec.json.Decoder(_Entry)
 _INJECTED = frozenset({"recall", "session_context", "summary", "continuation", "interrupted"})
 _ROLES = {"USER": "user", "ASSISTANT": "assistant", "TOOL": "tool", "SYSTEM": "system"}
 _MARK = b'"mark"'
-_WANTED = (b'"message"', b'"tool_use"', b'"tool_result"', b'"eviction"', _MARK)
+_WANTED = re.compile(rb'"(?:message|tool_use|tool_result|eviction|mark)"')
 
 
 def entries(file: BinaryIO, cursor: Cursor) -> Iterator[Told]:
@@ -171,7 +172,7 @@ def _document(entry: _Entry, text: str, cursor: Cursor, offset: int, length: int
 
 def _decode(raw: bytes) -> _Entry | None:
     """One line as an entry; None for what is no entry with a text."""
-    if not any(kind in raw for kind in _WANTED):
+    if not _WANTED.search(raw):
         return None
     try:
         return _DECODER.decode(raw)

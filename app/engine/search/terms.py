@@ -352,7 +352,8 @@ def _pairs(runs: list[str]) -> list[str]:
 
 def asks(text: str) -> bool:
     """Whether a text ends by asking; a remark in brackets behind the question does not count."""
-    return _ASKS.search(text[-LONGEST_REMARK:]) is not None
+    end = text[-LONGEST_REMARK:]
+    return ("?" in end or "？" in end) and _ASKS.search(end) is not None
 
 
 def main_and_other_terms(text: str) -> tuple[list[str], list[str]]:
