@@ -37,6 +37,8 @@ class Mark(Struct, frozen=True):
     inode: int
 
 
+ABSENT = Mark(-1, -1, -1)
+"""What is seen of a folder that is not there: that it comes is a change as well."""
 Marks = dict[str, Mark]
 
 
@@ -55,12 +57,12 @@ def scan(root: Path, *, beside: str = "", now_ns: int | None = None) -> Scan:
     begun = time.time_ns() if now_ns is None else now_ns
     marks: Marks = {}
     folders: Marks = {}
-    _see(str(root), folders)
-    _see(str(past.file_of(root, past.PROPOSAL).parent), folders)
+    for folder in (root, past.file_of(root, past.PROPOSAL).parent):
+        folders[str(folder)] = _seen(str(folder))
     with suppress(OSError), os.scandir(root) as entries:
         _take(entries, "", marks, folders)
     if beside:
-        _see(str(root / beside), folders)
+        folders[str(root / beside)] = _seen(str(root / beside))
         with suppress(OSError), os.scandir(root / beside) as entries:
             _take_results(entries, beside, marks)
     for path, file in past.paths(root):
@@ -80,11 +82,7 @@ def glance(root: Path, before: Scan) -> bool:
     asked = dict.fromkeys((past.HISTORY, *recent))
     files = {str(_file(root, p)): before.marks[p] for p in asked if p in before.marks}
     for path, mark in (before.folders | files).items():
-        try:
-            now = _mark(os.lstat(path))
-        except OSError:
-            return True
-        if now != mark or 0 <= before.begun_ns - mark.mtime_ns < YOUNG_NS:
+        if _seen(path) != mark or 0 <= before.begun_ns - mark.mtime_ns < YOUNG_NS:
             return True
     return False
 
@@ -97,9 +95,11 @@ def _mark(stat: os.stat_result) -> Mark:
     return Mark(stat.st_size, stat.st_mtime_ns, stat.st_ino)
 
 
-def _see(folder: str, folders: Marks) -> None:
-    with suppress(OSError):
-        folders[folder] = _mark(os.lstat(folder))
+def _seen(path: str) -> Mark:
+    try:
+        return _mark(os.lstat(path))
+    except OSError:
+        return ABSENT
 
 
 def _take(entries: Iterable[os.DirEntry[str]], folder: str, marks: Marks, folders: Marks) -> None:

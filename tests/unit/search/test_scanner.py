@@ -12,7 +12,7 @@ import pytest
 
 from app.engine.records import Query
 from app.engine.search.index import MemoryIndex
-from app.engine.search.scanner import Scan, Watcher, differences, glance, scan
+from app.engine.search.scanner import Scan, Watcher, differences, glance, newest_first, scan
 
 
 def put(root: Path, path: str, text: str) -> Path:
@@ -62,6 +62,7 @@ def test_a_time_close_to_the_walk_is_not_trusted(tmp_path: Path) -> None:
     put(tmp_path, "MEMORY.md", "one")
     young = scan(tmp_path)
     assert differences(young, scan(tmp_path)) == {"MEMORY.md"}
+    assert glance(tmp_path, young)
     old = scan(tmp_path, now_ns=time.time_ns() + 10_000_000_000)
     assert not differences(old, scan(tmp_path))
 
@@ -152,6 +153,19 @@ def test_what_no_look_can_see_is_found_by_the_sweep(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_today_comes_before_the_past(tmp_path: Path) -> None:
+    paths = [
+        "MEMORY.md", "memory/2026-06-02.md", "memory/2026-06-01.md",
+        "agents/bot/sessions/s-2.log.jsonl", "agents/bot/sessions/s-1.log.jsonl",
+        "large_tool_results/bot/c-2", "large_tool_results/bot/c-1",
+    ]  # fmt: skip
+    for n, path in enumerate(reversed(paths)):
+        os.utime(put(tmp_path, path, "x"), (1_700_000_000 + n % 3, 1_700_000_000 + n % 3))
+    for path in paths[1::2]:
+        os.utime(tmp_path / path, (1_700_000_100, 1_700_000_100))
+    assert newest_first(scan(tmp_path).marks) == paths
+
+
 def test_what_grows_in_its_place_is_seen_by_a_look(tmp_path: Path) -> None:
     for n in range(60):
         note = put(tmp_path, f"memory/note-{n:02}.md", f"- note {n}\n")
@@ -163,6 +177,22 @@ def test_what_grows_in_its_place_is_seen_by_a_look(tmp_path: Path) -> None:
     with log.open("a") as file:
         file.write("{}\n")
     assert glance(tmp_path, before)
+
+
+def test_a_folder_that_was_not_there_is_seen_to_come(tmp_path: Path) -> None:
+    root = tmp_path / "ws"
+    put(root, "MEMORY.md", "- one\n")
+    (root / ".palimpsest").mkdir()
+    age(root)
+    later = time.time_ns() + 10_000_000_000
+    before = scan(root, now_ns=later)
+    (root / ".palimpsest" / "proposals").mkdir()
+    assert glance(root, before)
+    root.rename(tmp_path / "away")  # a disk that is not mounted
+    away = scan(root, now_ns=later)
+    assert (away.marks, glance(root, away)) == ({}, False)
+    (tmp_path / "away").rename(root)
+    assert glance(root, away)
 
 
 def test_an_edit_that_leaves_the_size_is_behind_the_index(tmp_path: Path) -> None:
