@@ -8,9 +8,13 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.gui.look.theme import theme, token
+from app.gui.look.type import font
+from app.gui.panes.search.around import PageLine, Place
+from app.gui.panes.search.page import PageView
 from app.gui.panes.search.pane import SearchPane
 from app.gui.widgets.labels import T
 from tests.helpers.found import Ask, searched, settle
@@ -174,3 +178,69 @@ def test_hits_and_searches_begin_where_the_field_begins(qtbot, qloop, until, pan
     pane.parts.start.refresh()
     rows = pane.parts.start.list
     assert rows.delegate.margin + rows.delegate.side == left
+
+
+# ---------------------------------------------------------------------------- the place beside it
+
+
+def page(qtbot, *lines: PageLine, at: int = 0) -> PageView:
+    view = PageView()
+    qtbot.addWidget(view)
+    view.resize(360, 240)
+    view.show()
+    view.model_.show(lines, at, ["needle"], anywhere=False)
+    view.fit_gutter()
+    view.current = view.model_.places()[0]
+    view.hold(at)
+    QApplication.processEvents()
+    return view
+
+
+@pytest.mark.parametrize("before", [0, 60, 119])
+def test_the_mark_of_a_line_taller_than_the_view_is_in_sight(qtbot, before):
+    text = "word " * before + "needle " + "word " * (119 - before)
+    view = page(qtbot, PageLine("1", "above"), PageLine("2", text), PageLine("3", "below"), at=1)
+    index = view.model_.index(1)
+    assert view.visualRect(index).height() > view.viewport().height()
+    top, bottom = view.painter_.mark_at(index, 0)
+    assert 0 <= top < bottom <= view.viewport().height()
+
+
+def test_walking_brings_each_mark_of_a_tall_line_into_sight(qtbot, qloop, until, pane):
+    many = "needle " + "word " * 110 + "needle"
+    pane.resize(1076, 360)
+    place = Place("A session", "", (PageLine("You", many),), 0)
+    pane.parts.show_part(pane.parts.split)
+    pane.preview.show_place(place, "needle", ["needle"])
+    QApplication.processEvents()
+    view = pane.preview.view
+    for which in (1, 0):
+        pane.preview.walk(1)
+        top, bottom = view.painter_.mark_at(view.model_.index(0), which)
+        assert 0 <= top < bottom <= view.viewport().height()
+
+
+def test_numbers_of_lines_are_never_cut(qtbot):
+    view = page(qtbot, *(PageLine(str(n), "needle") for n in range(1_105, 1_118)))
+    metrics = QFontMetricsF(font("tiny", tabular=True))
+    assert metrics.horizontalAdvance("1111") <= view.gutter - 10
+
+
+def test_tab_goes_from_the_place_to_its_ways(
+    qtbot, qloop, until, pane, ask
+):  # fmt: skip
+    searched(qloop, until, pane, "upload")
+    pane.list.step(1)
+    settle(qloop, until, pane, lambda: len(pane.preview.ways) > 1)
+    view = pane.preview.view
+    assert [following(view, n).accessibleName() for n in (1, 2)] == [
+        f"{way.label} {way.text}" for way in pane.preview.ways
+    ]
+
+
+def following(widget: QWidget, n: int) -> QWidget:
+    """The nth widget behind one that Tab stops at."""
+    while n:
+        widget = widget.nextInFocusChain()
+        n -= widget.isVisible() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+    return widget

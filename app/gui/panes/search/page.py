@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +31,7 @@ from app.gui.look.text import sentence, tr
 from app.gui.look.theme import theme, token
 from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine
-from app.gui.panes.search.marked import lay_out, paint
+from app.gui.panes.search.marked import Laid, lay_out, paint
 from app.gui.panes.search.model import Index
 from app.gui.widgets.paint import draw_text
 
@@ -120,9 +121,19 @@ class PageDelegate(QStyledItemDelegate):
             return QSize(0, 0)
         if line.head:
             return QSize(100, round(QFontMetricsF(font("small", 600)).height() + 18))
-        found = self._view.model_.marks[index.row()]
-        laid = lay_out(line.text, found, self._room(), font("read"))
-        return QSize(100, laid.height + 8)
+        return QSize(100, self._laid(index.row()).height + 8)
+
+    def _laid(self, row: int) -> Laid:
+        model = self._view.model_
+        return lay_out(model.lines[row].text, model.marks[row], self._room(), font("read"))
+
+    def mark_at(self, index: Index, which: int) -> tuple[int, int]:
+        """Top and bottom of the line that a mark begins in, in px of the view."""
+        laid = self._laid(index.row())
+        start = laid.spans[which][0] if which < len(laid.spans) else 0
+        at = sum(1 for line in laid.lines[1:] if line.textStart() <= start)
+        top = self._view.visualRect(index).top() + 4 + at * laid.step
+        return top, top + laid.step
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         painter.save()
@@ -147,7 +158,7 @@ class PageDelegate(QStyledItemDelegate):
             return
         if row == view.model_.at:
             painter.fillRect(box, token("accent_softer"))
-        laid = lay_out(line.text, view.model_.marks[row], self._room(), font("read"))
+        laid = self._laid(row)
         label = QRectF(box.left() + MARGIN, box.top() + 4, view.gutter - 10, laid.step)
         painter.setFont(font("tiny", tabular=True))
         cut = QFontMetricsF(painter.font()).elidedText(
@@ -178,7 +189,8 @@ class PageView(QTreeView):
         self._settling.timeout.connect(self._settle)
         self.model_ = PageModel(self)
         self.setModel(self.model_)
-        self.setItemDelegate(PageDelegate(self))
+        self.painter_ = PageDelegate(self)
+        self.setItemDelegate(self.painter_)
         self.setHeaderHidden(True)
         self.setRootIsDecorated(False)
         self.setIndentation(0)
@@ -192,15 +204,16 @@ class PageView(QTreeView):
 
     def fit_gutter(self) -> None:
         """Room for the longest label: a line number or a speaker."""
-        metrics = QFontMetricsF(font("tiny"))
+        metrics = QFontMetricsF(font("tiny", tabular=True))
         wide = max((metrics.horizontalAdvance(x.label) for x in self.model_.lines), default=0.0)
-        self.gutter = round(min(max(wide, 18), 86)) + 12
+        self.gutter = math.ceil(min(max(wide, 18), 120)) + 12
 
     def _dress(self) -> None:
         palette = QPalette(self.palette())
         palette.setColor(QPalette.ColorRole.Base, token("canvas"))
         self.setPalette(palette)
         self.viewport().setPalette(palette)
+        self.fit_gutter()
         self.scheduleDelayedItemsLayout()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -213,19 +226,31 @@ class PageView(QTreeView):
     def hold(self, row: int) -> None:
         """Bring `row` to the middle, and keep it there while the parts around find their size;
         once somebody scrolls it is theirs."""
-        self.doItemsLayout()
-        index = self.model_.index(row)
-        self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
-        self._held = (row, self.verticalScrollBar().value())
+        self._centre(row)
         self._settling.start()
 
     def _settle(self) -> None:
         """Once more when everything posted meanwhile has been laid out."""
         if self._held is not None and self._held[1] == self.verticalScrollBar().value():
-            self.doItemsLayout()
-            index = self.model_.index(self._held[0])
-            self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
-            self._held = (self._held[0], self.verticalScrollBar().value())
+            self._centre(self._held[0])
+
+    def _centre(self, row: int) -> None:
+        self.doItemsLayout()
+        self.scrollTo(self.model_.index(row), QAbstractItemView.ScrollHint.PositionAtCenter)
+        if self.current is not None and self.current[0] == row:
+            self.show_mark()
+        self._held = (row, self.verticalScrollBar().value())
+
+    def show_mark(self) -> None:
+        """Bring the current mark into view; its row may be taller than the view."""
+        if self.current is None:
+            return
+        index = self.model_.index(self.current[0])
+        self.scrollTo(index)
+        top, bottom = self.painter_.mark_at(index, self.current[1])
+        if top < 0 or bottom > self.viewport().height():
+            bar = self.verticalScrollBar()
+            bar.setValue(bar.value() + (top + bottom - self.viewport().height()) // 2)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()

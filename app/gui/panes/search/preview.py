@@ -128,7 +128,7 @@ class Preview(QWidget):
         at = places.index(now) if now in places else -1 if by > 0 else 0
         self.view.current = places[(at + by) % len(places)]
         self._say()
-        self.view.scrollTo(self.view.model_.index(self.view.current[0]))
+        self.view.show_mark()
         self.view.viewport().update()
 
     def count(self) -> tuple[int, int]:
@@ -156,12 +156,16 @@ class Preview(QWidget):
                 row.deleteLater()
         metrics = QFontMetricsF(font("small"))
         wide = max((metrics.horizontalAdvance(way.label) for way in ways), default=0.0)
+        before: QWidget = self.view
         for way in ways:
-            self._links.addWidget(self._row(way, max(86, round(wide) + 12)))
+            row, link = self._row(way, max(86, round(wide) + 12))
+            self._links.addWidget(row)
+            QWidget.setTabOrder(before, link)
+            before = link
         self._line.setVisible(bool(ways))
         self._links.setContentsMargins(MARGIN, 10 if ways else 0, MARGIN, 10 if ways else 0)
 
-    def _row(self, way: Way, wide: int) -> QWidget:
+    def _row(self, way: Way, wide: int) -> tuple[QWidget, Link]:
         out = QWidget()
         row = QHBoxLayout(out)
         row.setContentsMargins(0, 0, 0, 0)
@@ -177,7 +181,7 @@ class Preview(QWidget):
         row.addStretch(1)
         if way.key:
             row.addWidget(KeyCaps(way.key))
-        return out
+        return out, link
 
     def way(self, key: str) -> Way | None:
         """The way with that key, for the actions G P and G C."""

@@ -231,10 +231,13 @@ class NonePart(QWidget):
             if (card := item.widget()) is not None:
                 card.hide()
                 card.deleteLater()
+        before: QWidget = self
         for n, way in enumerate(self.ways, 1):
             card = _WayCard(way, n)
             card.clicked.connect(lambda w=way: self.taken.emit(w))
             self._cards.addWidget(card)
+            QWidget.setTabOrder(before, card)
+            before = card
 
     def set_index(self, words: str, *, good: bool) -> None:
         self.index.setText(words)
