@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,11 @@ from app.engine.records import Hit, Query, SearchResult
 from app.engine.search.index import MemoryIndex
 from tests.helpers.searching import NOW, put, said, talk
 
+FLUSH = (
+    "\n## Memory Flush — 2026-06-03T03:15:09+02:00\n"
+    "<!-- palimpsest:flush run=r-1 session=s-1 from=u-1 to=a-1 origin=user -->\n"
+)
+ESCAPED = "\\<!-- palimpsest: a boat -->\n\\## Memory Flush — of boats\n"
 NOTHING = ["nowhere", "oar after:2026-06-08", "oar before:2026-06-07"]
 QUERIES = [
     "lamp", "LAMP", "lam*", '"old lamp"', "lamp -old", "lamp not:old", "lamp OR 灯塔", "灯", "l*",
@@ -23,7 +28,7 @@ QUERIES = [
     "lamp day:2026-06-02", "lamp before:2026-06-03", "lamp after:2026-06-03", "lamp day:2026-05",
     "lamp after:2026-06-02 before:2026-06-04", "in:daily", "role:tool", "day:2026-05 in:memory",
     "before:2026-06-01 -in:sessions", "has:evicted", "lamp in:evicted", "oar day:2026-06-07",
-    "oar before:2026-06-08", *NOTHING,
+    "oar before:2026-06-08", "boat OR boats", *NOTHING,
 ]  # fmt: skip
 
 
@@ -45,6 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     midnight = "2026-06-07T23:59:59.999+00:00"
     talk(root, "c", *(said(n, f"oar {n}", timestamp=midnight) for n in range(40)))
     put(root, "memory/2026-06-02.md", "- the old lamp\n- nothing\n")
+    put(root, "memory/2026-06-03.md", f"- the boat\n{FLUSH}{ESCAPED}")
     put(root, "memory/2026-06-04.md", "- 灯塔\n- old\n- lamp\n")
     memory = put(root, "MEMORY.md", "# Lamp\n- the lamp is old, ladder\n")
     piece = put(root, "large_tool_results/bot/c-0123456789abcdef", "an old lamp\nand more\n")
@@ -80,6 +86,15 @@ def test_each_query_has_the_same_hits_with_and_without_an_index(
         assert sorted(map(place, read.hits)) == places, text
         assert (read.total, read.mode) == (found.total, found.mode), text
         assert bool(places) == (text not in NOTHING), text
+
+
+def test_the_lines_of_a_flush_have_its_time(folder: Path, tmp_path: Path) -> None:
+    hits = answers(folder, tmp_path / "index.db", whole=True)["boat OR boats"].hits
+    told = datetime(2026, 6, 3, 1, 15, 9, tzinfo=UTC)
+    assert {hit.line: (hit.when, hit.text) for hit in hits} == {
+        1: (datetime(2026, 6, 3, tzinfo=UTC), "- the boat"),
+        5: (told, "<!-- palimpsest: a boat -->"), 6: (told, "## Memory Flush — of boats"),
+    }  # fmt: skip
 
 
 def place(hit: Hit) -> tuple[object, ...]:
