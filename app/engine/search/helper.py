@@ -13,10 +13,11 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Generator
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from datetime import tzinfo
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ WORTH = 8_000_000
 """Bytes to read above which a process of its own is worth its beginning (a third of a second)."""
 FIRST = 3_000_000
 """Bytes that are read here while the process begins, at most."""
+AHEAD = 3
+"""Batches that are taken from the process before they are asked for."""
 _HEAD = 8
 _DECODER = msgspec.msgpack.Decoder(Batch)
 
@@ -38,18 +41,22 @@ def batches_apart(
 ) -> Generator[Batch]:
     """As `batches`, prepared by another process. Closing the iterator ends it."""
     done, here = 0, _read_here(root, paths)
-    process = begin((root, paths[here:], dict(known), now_ns, zone, beside))
-    try:
-        own = batches(root, paths[:here], known, now_ns=now_ns, zone=zone, beside=beside)
-        for batch in chain(own, () if process is None else iter(lambda: receive(process), None)):
-            done += batch.paths
-            yield batch
-    finally:
-        if process is not None:
-            process.kill()
-            if process.stdout is not None:
-                process.stdout.close()
-            process.wait()
+    begun = begin((root, paths[here:], dict(known), now_ns, zone, beside))
+    with begun or nullcontext() as process, ThreadPoolExecutor(1) as reading:
+        try:
+            coming = deque(reading.submit(receive, process) for _ in range(AHEAD))
+            for batch in batches(
+                root, paths[:here], known, now_ns=now_ns, zone=zone, beside=beside
+            ):
+                done += batch.paths
+                yield batch
+            while (batch := coming.popleft().result()) is not None:
+                coming.append(reading.submit(receive, process))
+                done += batch.paths
+                yield batch
+        finally:
+            if process is not None:
+                process.kill()
     if done < len(paths):
         yield from batches(root, paths[done:], known, now_ns=now_ns, zone=zone, beside=beside)
 
@@ -91,8 +98,10 @@ def begin(request: tuple[Any, ...]) -> subprocess.Popen[bytes] | None:
     return process
 
 
-def receive(process: subprocess.Popen[bytes]) -> Batch | None:
+def receive(process: subprocess.Popen[bytes] | None) -> Batch | None:
     """The next batch; None when the process has ended."""
+    if process is None:
+        return None
     assert process.stdout is not None
     head = process.stdout.read(_HEAD)
     if len(head) < _HEAD:

@@ -70,11 +70,12 @@ _JUNK = re.compile(rf"[\x00-/:-@\[-`{{-\x7f\s{_JOINERS}{FENCE}{STEM_MARK}]+")
 _POINTS = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670]+")
 _RUN_SIGN = re.compile(f"[{_RUN}]")
 _PLAIN = "[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]+"
-_PLAIN_RUN, _PLAIN_RUNS = re.compile(_PLAIN), re.compile(f"({_PLAIN})")
+_PLAIN_RUN = re.compile(_PLAIN)
 _PUNCTUATION = (
     "\u2013\u2014\u2018\u201c\u201d\u2022\u2026\u3000-\u3002\u3008-\u3011"
     "\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
 )
+_PLAIN_RUNS = re.compile(f"({_PLAIN})[{_PUNCTUATION}]*")
 _UNUSUAL = re.compile(f"[^\x00-\x7f{_PUNCTUATION}]")
 _HERE, _QUOTE = "\0", "\1"
 """Stand for a run and for an apostrophe within a word while a text is cut."""
@@ -274,7 +275,11 @@ class _Rest(dict[str, str]):
             raise _Unusual
         if len(self) > MOST_SPELLED:
             self.clear()
-        self[word] = _other_terms(*_word(word.replace(_QUOTE, "'")))
+        if word.islower() and word.isalnum():  # most words
+            stemmed = stem(word)
+            self[word] = "" if stemmed == word else STEM_MARK + stemmed
+        else:
+            self[word] = _other_terms(*_word(word.replace(_QUOTE, "'")))
         return self[word]
 
 
