@@ -43,6 +43,18 @@ def test_one_line_is_one_hit_with_its_places_when_wanted(tmp_path: Path, mode: s
     with_index(tmp_path, work)
 
 
+def test_a_line_that_stands_everywhere_names_some_of_its_places(tmp_path: Path) -> None:
+    for n in range(70):
+        put(tmp_path, f"memory/note-{n}.md", "- the gate code\n")
+
+    async def work(index: MemoryIndex) -> None:
+        result = await index.search(Query("gate", mode="words", fold=True, limit=200))
+        (hit,) = result.hits
+        assert (len(hit.places), result.total) == (50, 70)
+
+    with_index(tmp_path, work)
+
+
 def test_a_folded_place_opens_where_the_line_is(tmp_path: Path) -> None:
     lines_everywhere(tmp_path)
 

@@ -121,6 +121,22 @@ def test_a_first_pass_that_is_stopped_goes_on_later(tmp_path: Path) -> None:
     with_index(tmp_path, work, whole=False)
 
 
+def test_what_changes_while_an_index_is_built_anew_is_in_it(tmp_path: Path) -> None:
+    conversations(tmp_path)
+    put(tmp_path, "memory/2026-06-01.md", "- canoe\n")
+
+    async def work(index: MemoryIndex) -> None:
+        def progress(done: int, _total: int) -> None:
+            if done:  # the logs of days are read first
+                put(tmp_path, "memory/2026-06-01.md", "- a schooner\n")
+
+        await index.index_all_from_workspace(progress, rebuild=True)
+        (hit,) = (await index.search(Query("schooner", mode="words"))).hits
+        assert hit.path == "memory/2026-06-01.md"
+
+    with_index(tmp_path, work)
+
+
 def test_an_index_closed_in_the_middle_of_a_rebuild_leaves_nothing_half_built(
     tmp_path: Path,
 ) -> None:

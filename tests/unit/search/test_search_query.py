@@ -161,6 +161,11 @@ def test_minus_and_not_mean_the_same() -> None:
         assert [term.main for term in parsed.terms] == [("a",)]
 
 
+def test_of_a_word_with_signs_only_the_places_with_the_signs_are_marked() -> None:
+    text = "C# code, then C++ code, and C alone"
+    assert words_match(parse("C++", today=TODAY), text) == [(14, 15)]
+
+
 def test_a_filter_is_turned_round_by_either() -> None:
     for sign in ("-", "not:"):
         filters = parse(f"{sign}role:user {sign}in:daily {sign}tool:grep a", today=TODAY).filters
@@ -198,6 +203,8 @@ def test_filters() -> None:
         ("day:2026", (2026, 1, 1), (2027, 1, 1)),
         ("day:today", (2026, 9, 12), (2026, 9, 13)),
         ("after:2026-09-02 before:2026-09-05", (2026, 9, 2), (2026, 9, 5)),
+        ("after:2026-09-02 after:2026-09-01 day:2026-09", (2026, 9, 2), (2026, 10, 1)),
+        ("before:2026-09-05 before:2026-09-07 after:2026", (2026, 1, 1), (2026, 9, 5)),
     ],
 )
 def test_days_are_days_of_the_persons_own_zone(
