@@ -45,13 +45,11 @@ def test_a_question_from_a_task_stops_neither_reply_nor_timers(
             timer.start()
             asked = room.window.tasks.start("action", question(room))
             await until(lambda: room.window.findChildren(Question))
-            before, then = len(answered(chat)), asyncio.get_running_loop().time()
+            before = len(answered(chat))
             assert chat.talk.busy(chat.session_id)
-            await asyncio.sleep(5.0)
-            assert asyncio.get_running_loop().time() - then < 8.0, "nothing waits for the answer"
-            assert len(answered(chat)) > before + 100, "the reply went on"
-            assert ticks.count("timer") > 20
-            assert ticks.count("task") > 20
+            # Nothing waits for the answer: the reply goes on, timers fire and tasks wake.
+            await until(lambda: len(answered(chat)) > before + 100)
+            await until(lambda: min(ticks.count("timer"), ticks.count("task")) > 20)
             room.window.findChildren(Question)[0].answer("yes")
             assert await asked == "yes"
             await until(lambda: not chat.talk.busy(chat.session_id))

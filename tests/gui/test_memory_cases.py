@@ -47,11 +47,7 @@ def heard(root: Path, *facts: str, at: datetime) -> None:
 
 async def waits(pane: MemoryPane) -> None:
     """Until a review waits in the place."""
-    for _ in range(1_500):
-        await asyncio.sleep(0.01)
-        if pane.waiting() and not pane.busy():
-            return
-    raise AssertionError("no review came")
+    await until(lambda: pane.waiting() and not pane.busy())
 
 
 def shown_of(pane: DailyPane) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from app.engine.context.tokens import Counter
@@ -12,13 +10,9 @@ from app.engine.memory.compaction_memory import CompactionMemory
 from app.engine.memory.motus_settings import CompactionMemoryConfig
 from app.engine.records import Message, ToolCall
 
-__all__ = ["bot", "calling", "compacting", "config", "filled", "result", "run", "said", "user"]
+__all__ = ["bot", "calling", "compacting", "config", "filled", "result", "said", "user"]
 
 OneMemory = TypeVar("OneMemory", bound=BaseMemory)
-
-
-def run(work: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(work, 30))
 
 
 def user(text: str) -> Message:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
+Given = TypeVar("Given")
 PATIENCE = 25.0  # s; the first use of a place, or of the model client, imports it
+
+
+def run(work: Coroutine[Any, Any, Given]) -> Given:
+    """What a test's own coroutine gives, on a loop of its own, within 90 s."""
+    return asyncio.run(asyncio.wait_for(work, 90))
 
 
 async def until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:

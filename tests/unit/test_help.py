@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import os
 import re
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from app.resources import read_resource
 from tests.helpers.fake_server import FakeServer, Reply, Seen, call, say, use
+from tests.helpers.waiting import run
 
 ROOT = Path(__file__).parents[2]
 SERVER = "http://127.0.0.1:8080/v1"
@@ -48,7 +48,7 @@ def test_the_examples_of_the_embedding_page_run(
                 if running is not None:
                     await running
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    run(main())
     assert "5 December" in (tmp_path / "my-workspace" / "MEMORY.md").read_text("utf-8")
 
 

@@ -125,7 +125,7 @@ def test_moves_are_told_by_run_with_their_rule(tmp_path: Path) -> None:
         preview = await engine.ask.retention_preview()
         assert [one.step for one in preview] == ["archive"]
         job = await engine.do.maintain()
-        await engine.drain(5)
+        await engine.drain(20)
         (move,) = await engine.ask.moves(job)
         assert (move.step, move.source) == ("archive", preview[0].path)
         assert (tmp_path / move.target).exists()

@@ -10,6 +10,7 @@ import pytest
 from app.engine.config import CompactionConfig, EngineConfig
 from app.engine.events import Activity
 from tests.helpers.fake_server import Reply, Seen, say
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
 SAID = [f"question {n}" for n in range(5)]
@@ -76,4 +77,4 @@ def test_the_history_is_what_it_was_now_and_after_a_restart(tmp_path: Path, how:
         async with engine_on(tmp_path, say("Fine."), config=CONFIG) as desk:
             await still_whole(desk, session)
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    run(main())

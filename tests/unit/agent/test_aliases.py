@@ -10,21 +10,17 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from app.engine.config import EngineConfig, MemoryConfig
 from app.engine.errors import UserError
 from tests.helpers.fake_server import Reply, Seen, call, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
 FACT = "Ines prefers answers in Portuguese"
 BEFORE = "# Boats\n\n- The boat is called Selkie\n"
-
-
-def run(main: Any) -> None:
-    asyncio.run(asyncio.wait_for(main, 60))
 
 
 def tree(folder: Path) -> dict[str, bytes | str]:

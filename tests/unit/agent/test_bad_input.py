@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 
@@ -11,13 +10,10 @@ import pytest
 from app.engine.config import CompactionConfig, EngineConfig, MemoryConfig
 from app.engine.records import Query
 from tests.helpers.fake_server import Reply, Seen, say
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
 PAGE = "<html><head><title>404 Not Found</title></head><body><h1>Not Found</h1></body></html>"
-
-
-def run(main) -> None:
-    asyncio.run(asyncio.wait_for(main, 90))
 
 
 def site(seen: Seen) -> str:

@@ -17,6 +17,7 @@ from app.engine.memory.compaction_memory import CompactionMemory
 from app.engine.memory.motus_settings import CompactionMemoryConfig
 from app.engine.records import Message
 from tests.helpers.fake_server import Reply, Seen, overflow, say
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on
 
 SUMMARY = "SESSION INTENT: talk\nSUMMARY: we talked\nARTIFACTS: None\nNEXT STEPS: None"
@@ -24,10 +25,6 @@ WORDS = "the quick brown fox jumps over the lazy dog again and again, 12 times. 
 BARE = AgentConfig(
     memory_hooks=False, memory_tools=False, file_tools=False, workspace_context=False
 )
-
-
-def run(main: Any) -> None:
-    asyncio.run(asyncio.wait_for(main, 90))
 
 
 def at(trigger: int) -> EngineConfig:

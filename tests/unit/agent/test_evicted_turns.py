@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import shutil
@@ -14,13 +13,10 @@ import pytest
 from app.engine.agent.tools import tool
 from app.engine.config import CompactionConfig, EngineConfig
 from tests.helpers.fake_server import Reply, Seen, call, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
 LONG = json.dumps({"rows": ["你好, 世界 😀 and a line of a table"] * 9_000}, ensure_ascii=False)
-
-
-def run(main: Any) -> None:
-    asyncio.run(asyncio.wait_for(main, 60))
 
 
 def roomy() -> EngineConfig:

@@ -11,6 +11,7 @@ import pytest
 from app.engine.agent.tools import tool
 from app.engine.config import CompactionConfig, EngineConfig, FlushTrigger, MemoryConfig
 from tests.helpers.fake_server import Reply, Seen, call, overflow, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import engine_on, to_the_end
 
 SUMMARY = "SESSION INTENT: talk\nSUMMARY: we talked\nARTIFACTS: None\nNEXT STEPS: None"
@@ -70,7 +71,7 @@ def test_three_summaries_in_a_row_are_three_flushes_of_everything(tmp_path: Path
                     for part in (f"<ask {m}>", f"<end {m}>", f"<result {m}>"):
                         assert seen.count(part) == 1, "before anything of it was cut, and once"
 
-    asyncio.run(asyncio.wait_for(main(), 90))
+    run(main())
 
 
 @to_the_end

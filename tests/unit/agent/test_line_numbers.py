@@ -15,6 +15,7 @@ import pytest
 from app.engine.config import EngineConfig, MemoryConfig
 from app.engine.records import Decision, Query
 from tests.helpers.fake_server import Reply, Seen, call, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
 ODD = "one\u2028two\u2029three\u0085four\vfive\fsix\x1cseven\x1deight\x1enine"
@@ -23,10 +24,6 @@ BEFORE = (
 )
 AFTER = BEFORE.replace("called Selkie", "called Kelpie now")
 TOLD = f"- An aside {ODD}\n- The boat is called Kelpie now\n- Mara keeps the key"
-
-
-def run(main: Any) -> None:
-    asyncio.run(asyncio.wait_for(main, 120))
 
 
 def at(text: str, phrase: str) -> int:

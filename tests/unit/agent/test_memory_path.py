@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,14 +9,11 @@ import pytest
 from app.engine.config import EngineConfig, MemoryConfig
 from app.engine.records import Decision, Query
 from tests.helpers.fake_server import Seen, call, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on
 
 FACT = "Ines prefers answers in Portuguese"
 REVIEW = EngineConfig(memory=MemoryConfig(policy="review"))
-
-
-def run(main) -> None:
-    asyncio.run(asyncio.wait_for(main, 40))
 
 
 def model(seen: Seen):

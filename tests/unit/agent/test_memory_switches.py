@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from app.engine.config import AgentConfig, EngineConfig, MemoryConfig
 from tests.helpers.fake_server import Reply, Seen, call, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import engine_on, without_memory
-
-
-def run(main: Any) -> None:
-    asyncio.run(asyncio.wait_for(main, 60))
 
 
 @pytest.mark.case("TOL-3")

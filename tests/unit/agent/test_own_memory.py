@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,8 @@ from app.engine.memory.compaction_memory import BackgroundMemory, CompactionMemo
 from app.engine.memory.motus_settings import CompactionMemoryConfig
 from app.engine.records import Message
 from tests.helpers.fake_server import call, overflow, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import engine_on, without_memory
-
-
-def run(main) -> None:
-    asyncio.run(asyncio.wait_for(main, 30))
 
 
 def echo() -> Any:

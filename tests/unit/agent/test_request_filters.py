@@ -17,6 +17,7 @@ from app.engine.errors import Interrupted
 from app.engine.llm.endpoint import Delta, Request
 from app.engine.records import Message, ToolCall
 from tests.helpers.fake_server import Reply, Seen, call, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
 LONG = "nothing new under the sun\n" * 200
@@ -26,10 +27,6 @@ CONFIG = without_memory(
         eviction=ToolResultEvictionConfig(max_result_chars=1_000, preview_chars=50),
     )
 )
-
-
-def run(main: Any) -> None:
-    asyncio.run(asyncio.wait_for(main, 60))
 
 
 def report(output: str = LONG, *, fails: bool = False) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from tests.helpers.fake_server import call, say, use
 from tests.helpers.searching import put, said, talk
 from tests.helpers.workspaces import engine_on, without_memory
+from tests.helpers.waiting import run
 
 
 def answered(root: Path, tool: str, **arguments: Any) -> str:
@@ -22,7 +23,7 @@ def answered(root: Path, tool: str, **arguments: Any) -> str:
             await desk.send("Please look it up.")
             return str(desk.sent()[-1]["content"])
 
-    return asyncio.run(asyncio.wait_for(main(), 60))
+    return run(main())
 
 
 def test_a_question_finds_the_line_in_other_words(tmp_path: Path) -> None:
@@ -79,6 +80,19 @@ def test_the_searches_of_before_are_no_answers(tmp_path: Path) -> None:
     told = answered(tmp_path, "session_search", query="lighthouse keeper")
     assert "The lighthouse is red" in told
     assert not any(line.startswith("s-1 session_search") for line in told.split("\n"))
+
+
+def test_a_models_filters_and_its_own_searches_are_both_left_out(tmp_path: Path) -> None:
+    own: dict[str, Any] = {
+        "type": "tool_use",
+        "name": "session_search",
+        "input": {"q": "lighthouse"},
+    }
+    grep = own | {"name": "grep"}
+    talk(tmp_path, "s-1", said(1, "", **own), said(2, "", **grep), said(3, "the lighthouse"))
+    told = answered(tmp_path, "session_search", query="lighthouse -tool:grep")
+    hits = [line for line in told.split("\n") if line.startswith("s-1 ")]
+    assert hits == ["s-1 user: the lighthouse"]
 
 
 def test_more_than_was_asked_for_is_counted(tmp_path: Path) -> None:

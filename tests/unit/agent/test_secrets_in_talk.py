@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from app.engine.config import EngineConfig, MemoryConfig
 from app.engine.events import Activity
 from app.engine.records import Decision, Query
 from tests.helpers.fake_server import Reply, Seen, call, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on
 
 # Shaped like keys, and made of nothing; in halves, so that no scanner takes them for real ones.
@@ -42,10 +42,6 @@ CONTROLS = {
     "signature": '"signature": "EqQBCgIYAhIM1gbcDa9GJwZA2b3h"',
 }
 PLACES = ("person", "tool", "model")
-
-
-def run(main: Any) -> None:
-    asyncio.run(asyncio.wait_for(main, 60))
 
 
 def told(place: str) -> str:

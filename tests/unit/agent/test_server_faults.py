@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from app.engine.events import Activity, TurnEvent
 from app.engine.llm.endpoint import Request
 from tests.helpers.fake_server import Reply, Seen, call, chunk, error, say, use
 from tests.helpers.models import ScriptedModel
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on
 
 SUMMARY = say("SESSION INTENT: talk\nSUMMARY: we talked\nARTIFACTS: None\nNEXT STEPS: None")
@@ -26,10 +26,6 @@ LATE = CompactionConfig(trigger_messages=0, trigger_tokens=0)  # only an overflo
 BARE = AgentConfig(
     memory_hooks=False, memory_tools=False, file_tools=False, workspace_context=False
 )
-
-
-def run(main) -> None:
-    asyncio.run(asyncio.wait_for(main, 60))
 
 
 def config(**compaction: Any) -> EngineConfig:

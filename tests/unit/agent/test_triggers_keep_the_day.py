@@ -3,7 +3,6 @@ first run or a clock that was wrong neither pays twice nor switches memory off (
 
 from __future__ import annotations
 
-import asyncio
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from app.engine.config import CompactionConfig, EngineConfig, FlushTrigger, MemoryConfig
 from app.engine.workspace.layout import Layout, ensure
 from tests.helpers.fake_server import Reply, Seen, overflow, say
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on, fixed
 
 MORNING = "# Notes\n\n- one\n- two\r\n- three"
@@ -88,7 +88,7 @@ def test_each_trigger_leaves_the_mornings_entries_as_they_are(tmp_path: Path, tr
         assert raw.count(b"- new entry") == (2 if trigger == "new session" else 1)
         assert sorted(p.name for p in layout.memory_dir.glob("*.md")) == [day.name]
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    run(main())
 
 
 @pytest.mark.case("B24")
@@ -118,4 +118,4 @@ def test_the_first_messages_pay_for_one_consolidation_whatever_the_clock_said(
         noted = json.loads(layout.gates.read_text("utf-8"))["maintenance"]
         assert noted.startswith("2026-06-02")
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    run(main())

@@ -17,11 +17,8 @@ from app.engine.errors import Interrupted, ModelUnavailable
 from app.engine.llm.endpoint import Answer, Delta, Request, TextDelta
 from tests.helpers.fake_server import Reply, Seen, call, overflow, say, use
 from tests.helpers.models import ScriptedModel
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
-
-
-def run(main: Any) -> None:
-    asyncio.run(asyncio.wait_for(main, 60))
 
 
 def quiet(**parts: Any) -> EngineConfig:

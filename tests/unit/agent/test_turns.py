@@ -12,11 +12,8 @@ from app.engine.config import AgentConfig, CompactionConfig, EngineConfig, ToolR
 from app.engine.errors import WorkspaceBusy
 from app.engine.events import TurnEvent
 from tests.helpers.fake_server import Reply, call, error, overflow, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import engine_on, without_memory
-
-
-def run(main) -> None:
-    asyncio.run(asyncio.wait_for(main, 30))
 
 
 def quiet(**parts) -> EngineConfig:

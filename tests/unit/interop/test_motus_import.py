@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -18,6 +17,7 @@ from app.engine.memory.log_store import LocalConversationLogStore
 from app.engine.records import Message
 from tests.helpers.fake_server import say
 from tests.helpers.memories import bot, calling, compacting, result, user
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import EngineDesk, engine_on, without_memory
 
 TIME = "2030-01-01T10:00:0{}.00{}+00:00"
@@ -61,10 +61,6 @@ def write(folder: Path, *rows: Any, name: str = "demo") -> Path:
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
     return path
-
-
-def run(main: Any) -> None:
-    asyncio.run(asyncio.wait_for(main, 30))
 
 
 def opened(desk: EngineDesk, session: str = "demo") -> CompactionMemory:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from app.engine.llm.failures import Kind, classify, from_body
 from app.engine.records import TurnResult
 from tests.helpers.fake_server import Reply, call, chunk, error, overflow, say, use
+from tests.helpers.waiting import run
 from tests.helpers.workspaces import engine_on, without_memory
 
 
@@ -23,7 +23,7 @@ def turns(folder: Path, *scripts: Reply, count: int = 2) -> list[TurnResult]:
         async with engine_on(folder, *replies, config=without_memory()) as desk:
             return [await desk.send(f"Hello {n}") for n in range(count)]
 
-    return asyncio.run(asyncio.wait_for(main(), 60))
+    return run(main())
 
 
 def streamed(*events: Any) -> Reply:
@@ -89,7 +89,7 @@ def test_a_character_in_two_fragments_is_one_and_half_a_one_is_replaced(tmp_path
             assert done.reply == "a 🍸 b\ufffd c \ufffd"
             assert "".join(desk.said("text")) == done.reply
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    run(main())
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_the_flush_begins_after_the_calls_work_and_sees_its_final_messages(tmp_p
         session = await engine.do.new_session()
         result = await engine.do.send(session, "What does the page say?")
         assert result.state == "finished"
-        assert await engine.drain(10)
+        assert await engine.drain(20)
         assert order == ["reply", "flush"]
         (flush,) = model.requests("flush")
         text = flush.messages[0].content
@@ -134,7 +134,7 @@ def test_a_flush_that_never_ends_holds_no_reply_up(tmp_path: Path):
         # It is remembered, and done at the next start.
         model.hold_flush = None
         again = await opened(tmp_path, model)
-        assert await again.drain(10)
+        assert await again.drain(20)
         (day,) = await again.ask.days()
         assert day.sections == 1
         await again.close()
@@ -158,20 +158,20 @@ def test_what_a_web_page_demands_waits_for_a_person(tmp_path: Path):
         engine = await opened(tmp_path, model, policy="auto", tools=[WEB])
         session = await engine.do.new_session()
         await engine.do.send(session, "What does the page say?")
-        assert await engine.drain(10)
+        assert await engine.drain(20)
         (day,) = await engine.ask.days()
         (section,) = (await engine.ask.day(day.path)).sections
         assert section.origin in ("tool", "mixed")
         if not model.requests("consolidation"):
             await engine.do.consolidate()
-            assert await engine.drain(10)
+            assert await engine.drain(20)
         assert (await engine.ask.memory()).state == "absent"
         (waiting,) = await engine.ask.proposals(waiting=True)
         assert waiting.added >= 2
         # Even when a person accepts it, it is shown as data from which nothing breaks out.
         await engine.do.write_memory(f"# Memory\n{bullets}\n", "")
         await engine.do.send(session, "And now?")
-        assert await engine.drain(10)
+        assert await engine.drain(20)
         system = model.requests("chat")[-1].system
         assert system.count("</memory_context>") == 1
         assert system.index("whole key file") < system.index("</memory_context>")
@@ -191,14 +191,14 @@ def test_a_person_who_quotes_an_attack_is_quoted(tmp_path: Path):
         engine = await opened(tmp_path, model)
         session = await engine.do.new_session()
         await engine.do.send(session, QUOTE)
-        assert await engine.drain(10)
+        assert await engine.drain(20)
         (day,) = await engine.ask.days()
         (section,) = (await engine.ask.day(day.path)).sections
         assert section.origin == "user"
         assert [line.text for line in section.lines] == [f"- {QUOTE}"]
         if not model.requests("consolidation"):
             await engine.do.consolidate()
-            assert await engine.drain(10)
+            assert await engine.drain(20)
         memory = await engine.ask.memory()
         proposals = await engine.ask.proposals()
         stored = memory.text or (await engine.ask.proposal(proposals[0].id)).candidate

@@ -69,7 +69,7 @@ def test_a_flush_never_replaces_the_days_file(tmp_path: Path, site: str):
             "close": lambda: _now(h.flush.request("s-1", "session closed")),
         }[site]
         assert await asked() is not None
-        assert await h.jobs.drain(5)
+        assert await h.jobs.drain(20)
         assert h.today().read_bytes().startswith(morning.encode())
         assert section_text(h.sections()[-1]) == "- new entry"
 

@@ -50,7 +50,7 @@ def test_a_model_error_leaves_everything_as_it_was(tmp_path: Path):
         session = h.session(*turn(1, answer="the delivered reply"))
         before = h.layout.session_log("s-1").read_bytes()
         assert await h.flush.after_call("s-1") is not None  # the caller goes on at once
-        await h.jobs.drain(5)
+        await h.jobs.drain(20)
         assert session.context[-1].content == "the delivered reply"
         assert h.layout.session_log("s-1").read_bytes() == before
         assert not h.today().exists()
@@ -65,11 +65,11 @@ def test_after_a_failure_the_end_of_call_flush_pauses(tmp_path: Path):
         h.session(*turn(1))
         for _ in range(5):  # five turns in a row pay once
             await h.flush.after_call("s-1")
-            await h.jobs.drain(5)
+            await h.jobs.drain(20)
         assert len(h.model.requests) == 1
         h.now += timedelta(minutes=1, seconds=1)
         await h.flush.after_call("s-1")
-        await h.jobs.drain(5)
+        await h.jobs.drain(20)
         assert len(h.model.requests) == 2
         h.now += timedelta(minutes=1, seconds=1)  # twice as long now
         assert await h.flush.after_call("s-1") is None
@@ -87,9 +87,8 @@ def test_a_flush_cut_off_by_closing_is_done_at_the_next_start(tmp_path: Path):
         h.model.hold = asyncio.Event()
         await h.flush.after_call("s-1", "a-1")
         await until(lambda: h.model.active)
-        begin = asyncio.get_running_loop().time()
-        await h.jobs.close(timeout=0.1)
-        assert asyncio.get_running_loop().time() - begin < 2
+        async with asyncio.timeout(20):
+            await h.jobs.close(timeout=0.1)
 
     first = drive(tmp_path / "one", closing, journal=journal)
     assert not first.today().exists()
@@ -102,7 +101,7 @@ def test_a_flush_cut_off_by_closing_is_done_at_the_next_start(tmp_path: Path):
     drive(tmp_path / "two", elsewhere)
 
     async def again(h: FlushHouse):
-        assert await h.jobs.drain(5)
+        assert await h.jobs.drain(20)
         assert len(h.model.requests) == 1
         assert section_text(h.sections()[0]) == "- a fact"
         assert len(flushes(h.live["s-1"].session)) == 1

@@ -155,7 +155,7 @@ def test_a_custom_prompt_is_used_at_every_site(tmp_path: Path):
     async def scenario(h: FlushHouse):
         session = h.session(*turn(1))
         await h.flush.after_call("s-1")
-        await h.jobs.drain(5)
+        await h.jobs.drain(20)
         for n, ask in ((2, h.flush.before_compaction), (3, None)):
             for message in turn(n):
                 session.add(message)
@@ -163,7 +163,7 @@ def test_a_custom_prompt_is_used_at_every_site(tmp_path: Path):
                 await ask("s-1")
             else:
                 h.flush.request("s-1", "after an overflow")
-            await h.jobs.drain(5)
+            await h.jobs.drain(20)
         assert [r.system for r in h.model.requests] == ["MY OWN PROMPT"] * 3
 
     drive(tmp_path, scenario, flush_prompt="MY OWN PROMPT")

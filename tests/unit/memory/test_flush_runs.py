@@ -45,7 +45,7 @@ def test_the_range_ends_where_it_ended_when_the_job_was_queued(tmp_path: Path):
             session.add(message)
         second = h.flush.request("s-1", "end of call", "a-2")
         h.model.hold.set()
-        assert await h.jobs.drain(5)
+        assert await h.jobs.drain(20)
         assert first
         assert second
         texts = h.conversations()
@@ -92,7 +92,7 @@ def test_a_flush_that_waits_already_is_not_queued_twice(tmp_path: Path):
         assert again
         assert first.id == again.id
         h.model.hold.set()
-        assert await h.jobs.drain(5)
+        assert await h.jobs.drain(20)
         assert len(h.model.requests) == 2
 
     drive(tmp_path, scenario)
@@ -109,7 +109,7 @@ def test_always_and_never(tmp_path: Path, trigger: FlushTrigger, count: int):
             for message in turn(n):
                 session.add(message)
             await h.flush.after_call("s-1")
-            await h.jobs.drain(5)
+            await h.jobs.drain(20)
         assert len(h.model.requests) == count
         assert len(flushes(session)) == count
 
@@ -121,13 +121,13 @@ def test_the_gate_holds_only_the_flush_at_the_end_of_a_call(tmp_path: Path):
     async def scenario(h: FlushHouse):
         session = h.session(*turn(1))
         assert await h.flush.after_call("s-1") is not None
-        await h.jobs.drain(5)
+        await h.jobs.drain(20)
         for message in turn(2):
             session.add(message)
         assert await h.flush.after_call("s-1") is None
         assert any(a.step == "gate" and a.state == "skipped" for a in h.heard)
         assert await h.flush.before_compaction("s-1") is not None
-        await h.jobs.drain(5)
+        await h.jobs.drain(20)
         assert len(h.model.requests) == 2
         assert [e.to for e in flushes(session)] == ["a-1", "a-2"]  # the log has both, too
         ids = [e.id for e in h.store.open("s-1").entries()]
@@ -157,7 +157,7 @@ def test_three_compactions_are_three_full_flushes(tmp_path: Path):
                 message=Message(f"sum-{n}", "user", f"summary {n}", origin="summary"),
                 covered=[m.id for m in session.context],
             )
-            await h.jobs.drain(5)
+            await h.jobs.drain(20)
         assert len(h.model.requests) == 3
         for n, request in enumerate(h.model.requests):
             text = request.messages[0].content
@@ -188,7 +188,7 @@ def test_memory_switched_off_writes_nothing_and_spends_nothing(tmp_path: Path):
             message=Message("sum", "user", "s", origin="summary"),
             covered=["u-1", "a-1"],
         )
-        await h.jobs.drain(5)
+        await h.jobs.drain(20)
         assert h.model.requests == []
         assert not h.today().exists()
         assert flushes(session) == []

@@ -46,7 +46,7 @@ def test_jobs_run_one_after_the_other_in_order():
         assert first is not None
         assert first.state == "waiting"
         assert seen == []  # nothing ran while the caller went on
-        assert await queue.drain(5)
+        assert await queue.drain(20)
         assert seen == ["+a", "-a", "+b", "-b"]
         past = queue.jobs()
         assert [(j.id, j.state, j.result) for j in past] == [
@@ -83,7 +83,7 @@ def test_a_failure_is_a_record_with_a_remedy_and_the_next_job_runs():
         await queue.start()
         for kind, run in (("a", full), ("b", bug), ("c", nothing), ("d", good)):
             queue.enqueue(kind, "test", run)
-        assert await queue.drain(5)
+        assert await queue.drain(20)
         by_kind = {job.kind: job for job in queue.jobs()}
         assert (by_kind["a"].state, by_kind["a"].reason, by_kind["a"].remedy) == (
             "failed", "The disk is full.", "Free some space.",
@@ -148,7 +148,7 @@ def test_waiting_and_running_jobs_can_be_cancelled():
         assert waiting
         assert queue.cancel(waiting.id)
         assert queue.cancel(running.id)
-        assert await queue.drain(5)
+        assert await queue.drain(20)
         assert {job.kind: job.state for job in queue.jobs()} == {"a": "cancelled", "b": "cancelled"}
         assert not queue.cancel(running.id)
         info = await queue.ended(running.id)
@@ -178,16 +178,15 @@ def test_what_closing_cuts_off_is_run_at_the_next_start(tmp_path: Path):
         queue.enqueue("flush", "close", endless, session_id="s-2", payload={"from": "u-7"})
         queue.enqueue("unknown", "newer program", endless)
         await until(queue.running)
-        begin = asyncio.get_running_loop().time()
-        await queue.close(timeout=0.1)
-        assert asyncio.get_running_loop().time() - begin < 1.5
+        async with asyncio.timeout(20):
+            await queue.close(timeout=0.1)
         assert queue.enqueue("flush", "too late", endless) is None
 
     async def second():
         queue = make(DiskJournal(layout), new_id=iter(["j-10"]).__next__)
         queue.register("flush", runner)
         await queue.start()
-        assert await queue.drain(5)
+        assert await queue.drain(20)
         assert ran == [("s-1", {"from": "u-1"}), ("s-2", {"from": "u-7"})]
         states = {job.kind: job.state for job in queue.jobs()}
         assert states == {"flush": "done", "unknown": "waiting"}  # kept for who knows it
@@ -197,7 +196,7 @@ def test_what_closing_cuts_off_is_run_at_the_next_start(tmp_path: Path):
         queue = make(DiskJournal(layout))
         queue.register("flush", runner)
         await queue.start()
-        assert await queue.drain(5)
+        assert await queue.drain(20)
         assert len(ran) == 2  # ended jobs stay ended
         assert [j.result for j in queue.jobs() if j.kind == "flush"] == ["resumed", "resumed"]
         await queue.close()
@@ -221,7 +220,7 @@ def test_a_job_that_takes_the_program_down_is_given_up():
 
         queue.register("flush", crash)
         await queue.start()
-        assert await queue.drain(5)
+        assert await queue.drain(20)
         (job,) = queue.jobs()
         assert job.state == "failed"
         assert "3 times" in job.reason
@@ -244,7 +243,7 @@ def test_damaged_journal_lines_are_passed_over_and_kept(tmp_path: Path):
 
         await queue.start()
         queue.enqueue("flush", "t", run)
-        assert await queue.drain(5)
+        assert await queue.drain(20)
         await queue.close()
 
     asyncio.run(main())
@@ -295,7 +294,7 @@ def test_only_one_process_runs_jobs_and_it_runs_those_of_others(tmp_path: Path):
         assert "RAN" not in other.stdout
         assert ran == []
         await queue.look()
-        assert await queue.drain(5)
+        assert await queue.drain(20)
         assert ran == ["s-7"]
         await queue.close()
 
@@ -320,14 +319,14 @@ def test_a_queue_without_the_claim_takes_over_when_it_is_free(tmp_path: Path):
         await second.drain(0.05)
         assert ran == []
         await holder.look()
-        assert await holder.drain(5)
+        assert await holder.drain(20)
         assert ran == ["one"]
         await second.look()
         assert [job.state for job in second.jobs()] == ["done"]
         second.enqueue("flush", "t", session_id="two")
         await holder.close()
         await second.look()
-        assert await second.drain(5)
+        assert await second.drain(20)
         assert ran == ["one", "two"]
         await second.close()
 
@@ -354,7 +353,7 @@ def test_a_disk_that_refuses_stops_no_job(caplog: pytest.LogCaptureFixture):
 
         await queue.start()
         queue.enqueue("flush", "t", run)
-        assert await queue.drain(5)
+        assert await queue.drain(20)
         assert queue.jobs()[0].state == "done"
         await queue.close()
 

@@ -103,7 +103,7 @@ def test_the_timer_and_requests(tmp_path: Path):
         h.now += timedelta(hours=6)
         await h.sleep.tick()
         await until(h.jobs.jobs)
-        await h.jobs.drain(5)
+        await h.jobs.drain(20)
         assert [j.trigger for j in h.jobs.jobs()] == ["timer"]
 
     async def requests(h: MaintenanceHouse):
@@ -115,7 +115,7 @@ def test_the_timer_and_requests(tmp_path: Path):
         h.now += timedelta(hours=5)
         await h.scheduler.stop()
         assert await h.scheduler.request_consolidation() is None
-        await h.jobs.drain(5)
+        await h.jobs.drain(20)
         assert len(h.jobs.jobs()) == 2
 
     drive(tmp_path / "timer", scenario)
@@ -131,7 +131,7 @@ def test_the_timer_goes_on_and_respects_the_gap(tmp_path: Path):
         assert any(a.step == "gate" and a.state == "skipped" for a in h.heard)
         h.now += timedelta(hours=6)
         await h.sleep.tick()
-        await h.jobs.drain(5)
+        await h.jobs.drain(20)
         assert [j.trigger for j in h.jobs.jobs()] == ["timer", "after a flush"]
 
     drive(tmp_path, scenario)

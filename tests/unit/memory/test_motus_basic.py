@@ -17,7 +17,8 @@ from app.engine.memory.compaction_memory import BackgroundMemory, CompactionMemo
 from app.engine.memory.motus_settings import CompactionMemoryConfig
 from app.engine.records import Message
 from app.engine.session.log import MemoryLog
-from tests.helpers.memories import bot, calling, compacting, config, result, run, said, user
+from tests.helpers.memories import bot, calling, compacting, config, result, said, user
+from tests.helpers.waiting import run
 
 
 def basic(**values: Any) -> BasicMemory:

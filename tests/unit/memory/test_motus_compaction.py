@@ -13,8 +13,9 @@ from app.engine.context.tokens import Counter
 from app.engine.events import Activity
 from app.engine.memory.compaction_memory import CompactionMemory
 from app.engine.records import Message
-from tests.helpers.memories import bot, calling, compacting, config, filled, result, run, user
+from tests.helpers.memories import bot, calling, compacting, config, filled, result, user
 from tests.helpers.models import ScriptedModel
+from tests.helpers.waiting import run
 
 LONG = "The harbour is open from six in the morning until ten at night. " * 30
 

@@ -15,7 +15,8 @@ from app.engine.errors import PathRefused, StorageError
 from app.engine.memory.compaction_memory import CompactionMemory
 from app.engine.memory.log_store import InMemoryConversationLogStore, LocalConversationLogStore
 from app.engine.session.snapshot import CompactionSessionState
-from tests.helpers.memories import bot, calling, compacting, config, result, run, user
+from tests.helpers.memories import bot, calling, compacting, config, result, user
+from tests.helpers.waiting import run
 
 
 async def filled(memory: Any, *messages: Any) -> Any:

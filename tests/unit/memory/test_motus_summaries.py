@@ -16,8 +16,9 @@ from app.engine.llm.roles import Endpoints, EndpointSettings, RoleSettings
 from app.engine.memory.compaction_memory import CompactionMemory
 from app.engine.records import Message, Window
 from tests.helpers.fake_server import FakeServer, overflow
-from tests.helpers.memories import bot, compacting, config, filled, run, user
+from tests.helpers.memories import bot, compacting, config, filled, user
 from tests.helpers.models import ScriptedModel
+from tests.helpers.waiting import run
 
 LONG = "The harbour is open from six in the morning until ten at night. " * 30
 
