@@ -41,3 +41,49 @@ def test_places_and_nearest_words_are_told(tmp_path: Path) -> None:
     assert nothing["nearest"] == ["pump"]
     told = cli(tmp_path, "search", str(folder), "pmup").stdout
     assert "Near: pump" in told
+
+
+def test_layers_and_limits_are_kept_and_wrong_ones_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "ws"
+    assert cli(tmp_path, "init", str(folder)).returncode == 0
+    put(folder, "MEMORY.md", "- The pump is red\n")
+    put(folder, "memory/2026-06-02.md", "- The pump is new\n- The pump is loud\n")
+
+    def asked(*arguments: str) -> dict[str, Any]:
+        done = cli(tmp_path, "search", str(folder), *arguments, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    found = asked("pump", "--in", "daily", "--limit", "1")
+    (hit,) = found["hits"]
+    assert (hit["layer"], hit["path"], found["total"], found["mode"]) == (
+        "daily", "memory/2026-06-02.md", 2, "words",
+    )  # fmt: skip
+    ((start, end),) = hit["spans"]
+    assert hit["text"][start:end] == "pump"
+    assert {"line", "session", "entry", "when", "score"} <= hit.keys()
+    assert asked("pump", "--in", "sessions")["reason"].startswith("The filters leave out")
+    assert cli(tmp_path, "search", str(folder), "pump", "--in", "nowhere").returncode == 2
+    assert cli(tmp_path, "search", str(tmp_path / "none"), "pump").returncode == 3
+
+
+def test_the_index_says_what_it_holds_and_why_it_cannot_be_built(tmp_path: Path) -> None:
+    folder = tmp_path / "ws"
+    assert cli(tmp_path, "init", str(folder)).returncode == 0
+    put(folder, "MEMORY.md", "- The pump is red\n")
+    for more in ([], ["--rebuild"]):
+        done = cli(tmp_path, "index", str(folder), *more, "--json")
+        told = json.loads(done.stdout)
+        assert (done.returncode, done.stderr, told["state"]) == (0, "", "done")
+        assert told["files"] >= 1
+        assert told["terms"] >= 4
+        assert told["seconds"] >= 0
+    database = folder / ".palimpsest/index.db"
+    database.unlink()
+    put(folder, ".palimpsest/index.db/in-the-way", "")
+    done = cli(tmp_path, "index", str(folder), "--rebuild")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "index" in done.stderr
+    assert "Traceback" not in done.stderr
+    done = cli(tmp_path, "search", str(folder), "pump")
+    assert "MEMORY.md#1: - The pump is red" in done.stdout
