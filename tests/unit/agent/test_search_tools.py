@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 from tests.helpers.fake_server import call, say, use
 from tests.helpers.searching import put, said, talk
-from tests.helpers.workspaces import engine_on, without_memory
 from tests.helpers.waiting import run
+from tests.helpers.workspaces import engine_on, without_memory
 
 
 def answered(root: Path, tool: str, **arguments: Any) -> str:
