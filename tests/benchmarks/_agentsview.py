@@ -2,7 +2,8 @@
 
 It reads the logs of other programs, so ours are told again in the form of one of them. Both begin
 without an index, in turn, until all is searchable; the best wall clock of each counts. Processor
-time, with that of the processes begun, is told beside it.
+time, with that of the processes begun, is told beside it; ours has the merging in it that goes on
+when all can be found already.
 """
 
 from __future__ import annotations
