@@ -26,6 +26,7 @@ import os
 import random
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -302,13 +303,12 @@ SEARCH: WaysOf = {"search_walk": walked, "search_scroll": paged}
 
 
 async def searched(folder: Path, count: int, ways: WaysOf) -> dict[str, float]:
-    """The worst gap of each way to go through `count` hits, in ms."""
+    """The worst gap of each way to go through the `count` hits of a workspace, in ms."""
     from app.gui.bridge import EngineSignals
     from app.gui.panes.search.pane import SearchPane
     from app.gui.widgets.pane import Desk
     from app.startup import open_engine
 
-    said_often(folder, count)
     engine = await open_engine(folder, clock=lambda: NOW)
     signals = EngineSignals(engine.events)
     faults: list[BaseException] = []
@@ -322,6 +322,8 @@ async def searched(folder: Path, count: int, ways: WaysOf) -> dict[str, float]:
         pane.field.set_query("tern in:sessions")
         pane.turn_order()  # the best are a few hundred; in the order of time all come
         worst: dict[str, float] = {}
+        while any(one.name == "tokenizer" for one in threading.enumerate()):
+            await asyncio.sleep(0.01)  # it is loaded behind the start of the program
         for name, way in ways.items():
             await at_rest(pane)  # the place's own first painting is none of scrolling
             gaps.begin()
@@ -350,8 +352,11 @@ async def measure(root: Path, runs: int, names: Sequence[str], *, small: bool) -
         rows[f"{name}_gap_ms_limit"] = LIMIT
     ways = {name: way for name, way in SEARCH.items() if not names or name in names}
     if ways:
-        for name, gap in (await searched(root / "s", 2_000 if small else 100_000, ways)).items():
-            rows[f"{name}_gap_ms"] = round(gap, 1)
+        count = 2_000 if small else 100_000
+        said_often(root / "search", count)
+        gaps = [await searched(root / "search", count, ways) for _ in range(runs)]
+        for name in ways:
+            rows[f"{name}_gap_ms"] = round(statistics.median(one[name] for one in gaps), 1)
             rows[f"{name}_gap_ms_limit"] = LIMIT
     return rows
 
