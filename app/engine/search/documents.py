@@ -240,7 +240,7 @@ def text_at(file: BinaryIO, layer: Layer, place: Place) -> str | None:
     return plain_line(text)
 
 
-def open_for_reading(path: Path) -> BinaryIO:
+def open_for_reading(path: Path | str) -> BinaryIO:
     """Open a file for `documents` and `text_at`. Raises `OSError`, also for what is no regular
     file: a pipe put in its place would keep us waiting, a link might lead anywhere."""
     return open(path, "rb", buffering=1 << 16, opener=_regular)

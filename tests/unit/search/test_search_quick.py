@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.engine.records import Query
 from app.engine.search.index import MemoryIndex
+from tests.helpers.searching import put, with_index
 
 ENTRIES = 300
 
@@ -94,3 +95,19 @@ def test_a_single_letter_begins_words_of_the_newest_texts(tmp_path: Path) -> Non
         assert "leave out" not in (await index.search(Query("q* role:tool"))).reason
 
     asking(tmp_path, main)
+
+
+def test_of_several_words_the_last_is_a_beginning_before_any_of_them_will_do(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, "MEMORY.md", "- the red bicycle\n- a red door\n- a bicycled road\n- bicycles\n")
+
+    async def work(index: MemoryIndex) -> None:
+        typed = await index.search(Query("red bicy"))
+        assert (typed.mode, [hit.line for hit in typed.hits]) == ("words", [1])
+        one = await index.search(Query("bicycles"))
+        assert (one.mode, [hit.line for hit in one.hits]) == ("words", [4])
+        form = await index.search(Query("doors"))
+        assert (form.mode, [hit.line for hit in form.hits]) == ("natural", [2])
+
+    with_index(tmp_path, work)
