@@ -71,6 +71,24 @@ def test_each_line_of_the_history_is_found_where_it_came_and_where_it_went(tmp_p
     run(tmp_path, work)
 
 
+def test_no_secret_of_the_past_is_found_or_shown(tmp_path: Path) -> None:
+    key = "sk-" + "a1B2" * 12
+    block = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END PRIVATE KEY-----\n"
+    text = f"- the kayak key is {key} now\n{block}- a kayak behind it\n"
+    History(Layout.at(tmp_path)).commit(text, cause="start", when=FIRST)
+
+    async def work(index: MemoryIndex) -> None:
+        for text in (key, "a1B2a1B2*", "MIIEvQIBADANBgkq"):
+            assert not (await index.search(Query(text))).hits
+        shown = [hit.text for hit in await hits(index, "kayak")]
+        assert len(shown) == 2
+        assert not any("a1B2" in text for text in shown)
+        for file in tmp_path.glob(".palimpsest/index.db*"):
+            assert b"a1B2a1B2" not in file.read_bytes()
+
+    run(tmp_path, work)
+
+
 def test_a_history_written_anew_is_searched_as_it_is_now(tmp_path: Path) -> None:
     history = History(Layout.at(tmp_path))
     history.commit("- the code is 4711\n- tea\n", cause="start", when=FIRST)
