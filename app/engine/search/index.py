@@ -44,7 +44,7 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]
 
 TIDY = 2_000_000
-"""Terms after which a pass leaves the index in one piece."""
+"""Terms after which a pass merges the parts that it wrote."""
 ROLES = frozenset({"user", "assistant", "tool", "system", "added", "dropped", "proposed"})
 SEED_LAYERS = frozenset({"memory", "daily"})
 
@@ -199,6 +199,7 @@ class MemoryIndex:
 
     async def _whole_pass(self, progress: Progress | None, *, rebuild: bool) -> Indexed:
         begun, before = time.monotonic(), self._state
+        held = (await self._write(self._figures))[2]
         anew = rebuild or self._writer is None or before.state == "unavailable"
         beside: Building | None = None
         try:
@@ -206,7 +207,7 @@ class MemoryIndex:
                 beside = await self._write(lambda: Building(self._path, str(self._root)))
             changed = await self._pass(beside and beside.store, progress)
             if beside is not None:
-                await self._tidy_up(beside.store)
+                await self._tidy_up(beside.store, held=0)
                 await self._swap(beside)
                 changed += await self._pass(None, None)
             files, documents, terms = await self._write(self._figures)
@@ -217,7 +218,7 @@ class MemoryIndex:
             raise
         self._state = IndexState("ready", files, files, terms=terms)
         if changed:
-            await self._tidy_up(None)
+            await self._tidy_up(None, held=terms if anew else held)
         return Indexed(files, documents, terms, changed, time.monotonic() - begun, anew)
 
     def _left_off(self, before: IndexState) -> None:
@@ -283,14 +284,16 @@ class MemoryIndex:
         if target is not None:
             target.gather(parts)
 
-    async def _tidy_up(self, store: Store | None) -> None:
-        """Merge what a large pass wrote in many parts; other work comes in between the steps."""
+    async def _tidy_up(self, store: Store | None, *, held: int) -> None:
+        """Merge what a pass wrote in many parts into an index that `held` so many terms: with all
+        of it when that was less than what came; other work comes in between the steps."""
 
         def step(*, first: bool) -> bool:
             target = store or self._writer
-            if target is None or (first and target.figures()[2] < TIDY):
+            if target is None:
                 return False
-            return target.tidy(anew=first)
+            written = target.figures()[2] - held if first else TIDY
+            return written >= TIDY and target.tidy(anew=first and written >= held)
 
         await self._write(lambda: self._gather(store, PARTS))
         more = await self._write(lambda: step(first=True))

@@ -50,6 +50,7 @@ def test_all_can_be_found_before_the_parts_are_merged(
 ) -> None:
     monkeypatch.setattr(search_index, "TIDY", 0)
     seen: list[tuple[str, int]] = []
+    found: list[int] = []
     tidy = Store.tidy
 
     async def work(index: MemoryIndex) -> None:
@@ -58,11 +59,13 @@ def test_all_can_be_found_before_the_parts_are_merged(
             return tidy(store, anew=anew)
 
         monkeypatch.setattr(Store, "tidy", watched)
-        for number in range(3):
-            put(tmp_path, f"memory/2026-06-0{number + 1}.md", f"- kayak {number}\n")
+        for number, lines in enumerate((1, 50, 2), 1):
+            text = "".join(f"- kayak {number} {line}\n" for line in range(lines))
+            put(tmp_path, f"memory/2026-06-0{number}.md", text)
             await index.index_all_from_workspace()
-        assert parts(tmp_path / ".palimpsest" / "index.db") == 1
+            found.append(parts(tmp_path / ".palimpsest" / "index.db"))
 
     with_index(tmp_path, work, whole=False)
     assert {state for state, _ in seen} == {"ready"}
     assert [files for _, files in seen][-1] == 3
+    assert found == [1, 1, 2], "what comes later costs no merge of all that is there"
