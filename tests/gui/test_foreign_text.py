@@ -255,6 +255,7 @@ async def asks_first(room: Room, view: MarkdownView, opened: list[str]) -> None:
 
 
 @pytest.mark.case("B87")
+@pytest.mark.timeout(300)  # 40 MB, also on a busy machine
 def test_memory_diff_days_search_and_results_load_nothing(
     qloop: asyncio.AbstractEventLoop, qtbot: QtBot, tmp_path: Path, own_places: None
 ) -> None:

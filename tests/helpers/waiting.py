@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 Given = TypeVar("Given")
-PATIENCE = 25.0  # s; the first use of a place, or of the model client, imports it
+PATIENCE = 60.0  # s; first uses import much, and a test machine may do four things at once
 
 
 def run(work: Coroutine[Any, Any, Given]) -> Given:
