@@ -127,6 +127,14 @@ def test_a_literal_match_slices_to_the_needle(needle: str, before: str, after: s
 
 
 @pytest.mark.parametrize(
+    ("needle", "text", "marked"), [("f", "a ﬁne", "ﬁ"), ("k", "5 ㎞ on", "㎞"), ("1", "½", "½")]
+)
+def test_a_letter_within_a_sign_marks_the_sign(needle: str, text: str, marked: str) -> None:
+    ((start, end),) = literal_match(needle, text)
+    assert text[start:end] == marked
+
+
+@pytest.mark.parametrize(
     ("text", "expression"),
     [
         ("friday database", '("friday") AND ("database")'),
