@@ -184,10 +184,12 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
 
     async def refresh(self) -> None:
         ask = self.desk.engine.ask
-        before = (self.memory, self.infos)
-        self.memory, self.versions, self.infos = await asyncio.gather(
-            ask.memory(), ask.versions(max(self.far_back, VERSIONS)), ask.proposals()
+        before, many = (self.memory, self.infos), max(self.far_back, VERSIONS)
+        self.memory, versions, self.infos = await asyncio.gather(
+            ask.memory(), ask.versions(many), ask.proposals()
         )
+        if many >= self.far_back:  # else somebody went farther back meanwhile
+            self.versions = versions
         if self.origins_on:
             await self._load_origins()
         text = self.memory.text
