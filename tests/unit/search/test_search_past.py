@@ -71,6 +71,23 @@ def test_each_line_of_the_history_is_found_where_it_came_and_where_it_went(tmp_p
     run(tmp_path, work)
 
 
+def test_what_memory_lost_is_found_as_soon_as_memory_is_brought_up(tmp_path: Path) -> None:
+    history, memory = History(Layout.at(tmp_path)), tmp_path / "MEMORY.md"
+    memory.write_text("- red bicycle\n", "utf-8")
+    history.commit("- red bicycle\n", cause="start", when=FIRST)
+
+    async def work(index: MemoryIndex) -> None:
+        memory.write_text("- blue kayak\n", "utf-8")
+        history.commit("- blue kayak\n", cause="hand", when=SECOND)
+        assert await index.update("MEMORY.md")
+        assert [(h.path, h.role) for h in await hits(index, "bicycle")] == [
+            ("history:2", "dropped"), ("history:1", "added"),
+        ]  # fmt: skip
+        assert {h.path for h in await hits(index, "kayak")} == {"MEMORY.md", "history:2"}
+
+    run(tmp_path, work)
+
+
 def test_no_secret_of_the_past_is_found_or_shown(tmp_path: Path) -> None:
     key = "sk-" + "a1B2" * 12
     block = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END PRIVATE KEY-----\n"
