@@ -15,6 +15,7 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
 from stat import S_ISREG
@@ -61,6 +62,18 @@ def layer_of(path: str, beside: str = "") -> Layer | None:
     if parts[0] == "large_tool_results" and len(parts) > 1:
         return "evicted"
     return None
+
+
+def place_of(root: Path, path: str) -> Path:
+    """The file behind a path. MEMORY.md may be a link within the workspace, as its writer keeps
+    one; no other link is followed."""
+    file = root / path
+    if path == "MEMORY.md" and file.is_symlink():
+        with suppress(OSError, RuntimeError):
+            target = file.resolve()
+            if target.is_relative_to(root.resolve()):
+                return target
+    return file
 
 
 def session_of(path: str) -> str:

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 import apsw
-from msgspec import Struct
 
 from app.engine.errors import StorageError
 from app.engine.records import IndexState, Query, SearchResult
@@ -35,7 +34,7 @@ from app.engine.search.past import HISTORY, is_version
 from app.engine.search.preparing import Batch, batches, from_string, prepare
 from app.engine.search.reader import Reader
 from app.engine.search.rebuild import Building, forget
-from app.engine.search.rows import FileRow
+from app.engine.search.rows import FileRow, LineHit
 from app.engine.search.scanner import Scan, newest_first, scan
 from app.engine.search.store import PARTS, PARTS_OF_PASS, Damaged, Store
 
@@ -45,17 +44,10 @@ Progress = Callable[[int, int], None]
 
 TIDY = 2_000_000
 """Terms after which a pass merges the parts that it wrote."""
+TRIES = 5
+"""How often a path is brought up again when another program did so meanwhile."""
 ROLES = frozenset({"user", "assistant", "tool", "system", "added", "dropped", "proposed"})
 SEED_LAYERS = frozenset({"memory", "daily"})
-
-
-class LineHit(Struct, frozen=True):
-    """A hit in the seed's shape: 1-based line, the whole line, and bm25 (lower is better)."""
-
-    path: str
-    line_number: int
-    content: str
-    rank: float
 
 
 class MemoryIndex:
@@ -274,10 +266,7 @@ class MemoryIndex:
         if target is None or not batch.pieces:
             return 0
         # Nobody but the pass writes into an index that is being built beside the one in use.
-        pieces = batch.pieces if store else ground.standing(batch.pieces, target.file)
-        changed = target.put(pieces)
-        ground.put(pieces)
-        return changed
+        return target.put(batch.pieces) if store else target.put(batch.pieces, ground.standing)
 
     def _gather(self, store: Store | None, parts: int) -> None:
         target = store or self._writer
@@ -305,11 +294,17 @@ class MemoryIndex:
         store = self._writer
         if store is None or self._state.state == "unavailable":
             return False
-        known = store.known(path)
-        pieces = prepare(
-            self._root, path, known, now_ns=time.time_ns(), zone=self._zone, beside=self._beside
-        )
-        return sum(store.put([piece]) for piece in pieces) > 0
+        changed = 0
+        for _ in range(TRIES):
+            known = store.known(path)
+            ground = Ground(known)
+            pieces = prepare(
+                self._root, path, known, now_ns=time.time_ns(), zone=self._zone, beside=self._beside
+            )
+            changed += sum(store.put([piece], ground.standing) for piece in pieces)
+            if not ground.late:
+                break  # else another program brought it up meanwhile: it may know less
+        return changed > 0
 
     def _damaged(self, note: str) -> None:
         """From now on the files answer, until the index is built anew."""

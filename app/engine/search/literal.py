@@ -22,6 +22,7 @@ from app.engine.search.documents import (
     documents,
     layer_of,
     open_for_reading,
+    place_of,
     session_of,
 )
 from app.engine.search.query import Filters
@@ -66,7 +67,7 @@ def scan_files(
         layer = layer_of(path, beside)
         if layer is None or not _wants_file(filters, layer, session_of(path)):
             continue
-        with suppress(OSError, Encoding), open_for_reading(root / path) as file:
+        with suppress(OSError, Encoding), open_for_reading(place_of(root, path)) as file:
             evicted = _evicted(file, path, filters)
             written = moment(marks[path].mtime_ns / 1e9)
             for document in documents(file, layer, path, Cursor(), zone):

@@ -73,12 +73,8 @@ class Ground:
                 self.late.add(path)
             if path not in self.late:
                 kept.append(piece)
+                self._known[piece.path] = _held(piece.row)
         return kept
-
-    def put(self, pieces: Iterable[Piece]) -> None:
-        """These are in the index now."""
-        for piece in pieces:
-            self._known[piece.path] = _held(piece.row)
 
 
 def _held(row: FileRow | None) -> tuple[int, int, str | None] | None:

@@ -28,6 +28,7 @@ from app.engine.search.documents import (
     documents,
     layer_of,
     open_for_reading,
+    place_of,
     session_of,
 )
 from app.engine.search.past import (
@@ -84,7 +85,7 @@ def prepare(
     if path.startswith(PAST):
         file, layer = file_of(root, path), "history"
     else:
-        file, layer = root / path, layer_of(path, beside)
+        file, layer = place_of(root, path), layer_of(path, beside)
     stat = None if layer is None else _stat(file)
     if path == HISTORY and being_rewritten(root):  # asked after the look: it may begin between
         return

@@ -108,6 +108,15 @@ class Row(Struct, frozen=True, gc=False):
         return moment(self.ms / 1000) or LAST
 
 
+class LineHit(Struct, frozen=True):
+    """A hit in the seed's shape: 1-based line, the whole line, and bm25 (lower is better)."""
+
+    path: str
+    line_number: int
+    content: str
+    rank: float
+
+
 class Posting(Struct, frozen=True, gc=False):
     """Where a term stands: a document's place in its file, and its flags."""
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from app.engine.search import past
-from app.engine.search.documents import layer_of
+from app.engine.search.documents import layer_of, place_of
 from app.engine.search.rows import YOUNG_NS
 
 RECENT = 40
@@ -61,6 +61,8 @@ def scan(root: Path, *, beside: str = "", now_ns: int | None = None) -> Scan:
         folders[str(folder)] = _seen(str(folder))
     with suppress(OSError), os.scandir(root) as entries:
         _take(entries, "", marks, folders)
+    if (linked := place_of(root, "MEMORY.md")) != root / "MEMORY.md" and linked.is_file():
+        marks["MEMORY.md"] = _mark(linked.lstat())
     if beside:
         folders[str(root / beside)] = _seen(str(root / beside))
         with suppress(OSError), os.scandir(root / beside) as entries:
@@ -88,7 +90,7 @@ def glance(root: Path, before: Scan) -> bool:
 
 
 def _file(root: Path, path: str) -> Path:
-    return past.file_of(root, path) if path.startswith(past.PAST) else root / path
+    return past.file_of(root, path) if path.startswith(past.PAST) else place_of(root, path)
 
 
 def _mark(stat: os.stat_result) -> Mark:

@@ -11,7 +11,7 @@ is asked of it stands in `finding.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,6 +51,9 @@ CREATE VIRTUAL TABLE terms USING fts5(
 INSERT INTO names VALUES(0, '');
 INSERT INTO meta VALUES('late', 0);
 """
+
+
+Standing = Callable[[Sequence[Piece], Callable[[str], "FileRow | None"]], Sequence[Piece]]
 
 
 class Damaged(Exception):
@@ -135,12 +138,15 @@ class Store(Finding):
         """Drop a path and its documents; False when it was not there."""
         return self.put([Piece(path)]) > 0
 
-    def put(self, pieces: Sequence[Piece]) -> int:
-        """Make pieces durable, all of them together; how many changed something."""
+    def put(self, pieces: Sequence[Piece], standing: Standing = lambda pieces, _: pieces) -> int:
+        """Make pieces durable, all of them together; how many changed something.
+
+        `standing` says which of them are still to be put, once nobody else can write.
+        """
         # Not `with self._db`: its end commits while holding Python's lock, 0.2 s and more.
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            changed = self._put(pieces)
+            changed = self._put(standing(pieces, self.file))
             self._db.execute("COMMIT")
         except BaseException:
             self._writing.forget_names()

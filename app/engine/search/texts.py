@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from app.engine.search.documents import open_for_reading, text_at
+from app.engine.search.documents import open_for_reading, place_of, text_at
 from app.engine.search.query import Filters
 from app.engine.search.rows import Row
 from app.engine.search.store import Store
@@ -77,6 +77,6 @@ class Texts:
         if known is not None and known.text is not None:
             return BytesIO(known.text.encode("utf-8", "replace"))
         try:
-            return open_for_reading(f"{self._root}/{row.path}")
+            return open_for_reading(place_of(self._root, row.path))
         except OSError:
             return None

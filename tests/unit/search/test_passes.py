@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
@@ -269,5 +270,21 @@ def test_an_index_that_cannot_be_made_one_file_takes_no_place(tmp_path: Path) ->
             await index.index_all_from_workspace(progress, rebuild=True)
         held[0].close()
         assert await found(index) == 200
+
+    with_index(tmp_path, work)
+
+
+def test_two_programs_that_follow_one_log_take_each_entry_once(tmp_path: Path) -> None:
+    log = talk(tmp_path, "s-1", said(0, "kayak 0"))
+
+    async def work(index: MemoryIndex) -> None:
+        other = MemoryIndex(tmp_path)
+        await other.open()
+        for number in range(1, 150):
+            with log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(said(number, f"kayak {number}")) + "\n")
+            await asyncio.gather(index.update(log), other.update(log))
+        await other.close()
+        assert await found(index) == 150
 
     with_index(tmp_path, work)

@@ -71,6 +71,21 @@ async def test_what_changes_during_the_first_pass_is_seen_when_it_has_ended(tmp_
 
 
 @to_the_end
+async def test_a_memory_file_that_is_a_link_within_the_workspace_is_searched(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/mine.md").write_text("- a red bicycle\n", "utf-8")
+    (tmp_path / "MEMORY.md").symlink_to("notes/mine.md")
+    async with engine_on(tmp_path, watch=True) as desk:
+        await desk.engine.index_ready()
+        assert "MEMORY.md" in await found(desk, "bicycle -in:history")
+        await desk.engine.do.remember("a blue kayak")
+        assert "MEMORY.md" in await found(desk, "kayak -in:history")
+        assert (await desk.engine.ask.index()).state == "ready"
+
+
+@to_the_end
 async def test_nobody_watching_the_state_still_compares_with_the_disk(tmp_path: Path) -> None:
     async with engine_on(tmp_path) as desk:
         await desk.engine.index_ready()
