@@ -253,10 +253,10 @@ def text_at(file: BinaryIO, layer: Layer, place: Place) -> str | None:
     return plain_line(text)
 
 
-def open_for_reading(path: Path | str) -> BinaryIO:
+def open_for_reading(path: Path, buffering: int = 1 << 16) -> BinaryIO:
     """Open a file for `documents` and `text_at`. Raises `OSError`, also for what is no regular
     file: a pipe put in its place would keep us waiting, a link might lead anywhere."""
-    return open(path, "rb", buffering=1 << 16, opener=_regular)
+    return open(path, "rb", buffering=buffering, opener=_regular)
 
 
 def _regular(name: str, flags: int) -> int:

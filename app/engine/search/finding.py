@@ -21,7 +21,7 @@ from app.engine.search.rows import ROW_COLUMNS, Posting, Row
 from app.engine.search.terms import FENCE, STEM_MARK
 from app.engine.search.writing import EACH, bound
 
-COUNTED, FEW = 10_000, 200
+COUNTED, FEW = 5_000, 100
 """Documents with the words that are looked at, newest first, before an answer is called incomplete;
 when only a few of them pass the filters, all are looked at."""
 RANKED = 1_000

@@ -58,7 +58,7 @@ def _parts(text: str, low: str, letters: frozenset[str]) -> Iterator[Stretch]:
     if not text.isascii() or "'" in text:
         ways.append(_part(text, match.start()) for match in _ODD.finditer(text))
     end = -1
-    for part in merge(*ways):
+    for part in merge(*ways) if len(ways) != 1 else ways[0]:
         if part[0] >= end:
             yield part
             end = part[1]

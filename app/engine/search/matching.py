@@ -214,7 +214,7 @@ def merged(places: Iterable[Stretch]) -> list[Stretch]:
     return out
 
 
-_CONTROL = dict.fromkeys((*range(32), 127, 133, 8232, 8233), " ")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 def excerpt(
@@ -231,7 +231,7 @@ def excerpt(
         start, end = _window(text, stretches, width)
     before = "…" if start > 0 else ""
     after = "…" if end < len(text) else ""
-    shown = before + text[start:end].translate(_CONTROL) + after
+    shown = before + _CONTROL.sub(" ", text[start:end]) + after
     shift = len(before) - start
     spans = tuple(
         Span(max(a, start) + shift, min(b, end) + shift)

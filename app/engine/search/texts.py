@@ -77,6 +77,8 @@ class Texts:
         if known is not None and known.text is not None:
             return BytesIO(known.text.encode("utf-8", "replace"))
         try:
-            return open_for_reading(place_of(self._root, row.path))
+            return open_for_reading(
+                place_of(self._root, row.path), buffering=0
+            )  # a few places of it
         except OSError:
             return None
