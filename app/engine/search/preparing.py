@@ -10,6 +10,7 @@ file would give. Synchronous, and without the database: it runs while another pi
 
 from __future__ import annotations
 
+import logging
 import os
 import zlib
 from collections.abc import Generator, Iterator, Mapping
@@ -43,6 +44,8 @@ from app.engine.search.past import (
 )
 from app.engine.search.rows import YOUNG_NS, Cursor, Document, FileRow, Hidden, Marked, Shown
 from app.engine.search.terms import index_text
+
+log = logging.getLogger(__name__)
 
 PIECE = 800_000
 """Characters of text after which a piece is handed over: few enough that taking one from another
@@ -114,6 +117,9 @@ def prepare(
     except (Encoding, UserError) as error:
         why = f"is written in {error}" if isinstance(error, Encoding) else str(error)
         yield _refused(fresh, row, why)
+    except Exception:  # whatever one strange file sets off, the others are still to be found
+        log.exception("%s could not be made searchable", path)
+        yield _refused(fresh, row, "cannot be read")
 
 
 def _versions(root: Path, row: FileRow, known: Known) -> Iterator[Piece]:
@@ -164,12 +170,12 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _same(known: FileRow, stat: os.stat_result) -> bool:
-    """Whether size and time alone show that nothing changed since the file was last read."""
+    """Whether size and times alone show that nothing changed since the file was last read."""
     return (
         known.size == stat.st_size
         and known.mtime_ns == stat.st_mtime_ns
         and known.inode == stat.st_ino
-        and known.seen_ns - known.mtime_ns > YOUNG_NS
+        and known.seen_ns - max(stat.st_mtime_ns, stat.st_ctime_ns) > YOUNG_NS
     )
 
 

@@ -30,14 +30,16 @@ _TOPS = ("memory", "agents", "large_tool_results")
 
 
 class Mark(Struct, frozen=True):
-    """What a walk sees of a file, without reading it."""
+    """What a walk sees of a file, without reading it. A time of writing can be set back by whoever
+    writes, `ctime_ns` cannot (on Windows it is the time of making, which says less)."""
 
     size: int
     mtime_ns: int
     inode: int
+    ctime_ns: int
 
 
-ABSENT = Mark(-1, -1, -1)
+ABSENT = Mark(-1, -1, -1, -1)
 """What is seen of a folder that is not there: that it comes is a change as well."""
 Marks = dict[str, Mark]
 
@@ -94,7 +96,7 @@ def _file(root: Path, path: str) -> Path:
 
 
 def _mark(stat: os.stat_result) -> Mark:
-    return Mark(stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    return Mark(stat.st_size, stat.st_mtime_ns, stat.st_ino, stat.st_ctime_ns)
 
 
 def _seen(path: str) -> Mark:

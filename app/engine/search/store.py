@@ -79,28 +79,40 @@ class Store(Finding):
 
     def _prepare(self, reading: bool) -> None:
         self._db.set_busy_timeout(5_000)
-        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
-        if not tables and not reading:
-            self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        if not reading:
+            self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a file that is still empty
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute("PRAGMA mmap_size=268435456")
         self._db.execute(
             "PRAGMA secure_delete=FAST"
         )  # `files.text` may have held what was forgotten
-        if not tables and not reading:
-            with self._db:
-                for statement in filter(str.strip, _TABLES.split(";\n")):
-                    self._db.execute(statement)
-                self._db.execute("INSERT INTO meta VALUES('schema', ?)", (str(SCHEMA),))
-                for name, value in (("hashsize", HASH_BYTES), ("automerge", 0)):
-                    self._db.execute("INSERT INTO terms(terms, rank) VALUES(?, ?)", (name, value))
+        if not reading and self._is_empty():
+            self._make_tables()
         if reading:
             self._db.set_progress_handler(self._stopping, 1_000)
         found = self._db.execute("SELECT value FROM meta WHERE key='schema'").fetchone()
         if found is None or found[0] != str(SCHEMA):
             raise Damaged("another version of the index")
         self._db.execute("SELECT count(*) FROM terms WHERE terms MATCH 'a'").fetchall()
+
+    def _is_empty(self) -> bool:
+        return self._db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+
+    def _make_tables(self) -> None:
+        """All tables at once, unless another program made them while we waited for our turn."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            if self._is_empty():
+                for statement in filter(str.strip, _TABLES.split(";\n")):
+                    self._db.execute(statement)
+                self._db.execute("INSERT INTO meta VALUES('schema', ?)", (str(SCHEMA),))
+                for name, value in (("hashsize", HASH_BYTES), ("automerge", 0)):
+                    self._db.execute("INSERT INTO terms(terms, rank) VALUES(?, ?)", (name, value))
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
 
     def close(self, *, single_file: bool = False) -> None:
         """Close; with `single_file` fold the write-ahead log into the database first."""

@@ -7,7 +7,9 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import pytest
 from app.engine.errors import StorageError
 from app.engine.records import Query
 from app.engine.search.index import MemoryIndex
+from app.engine.search.store import Store
 from tests.helpers.searching import put, said, talk, with_index
 
 ENTRIES = 1_200
@@ -288,3 +291,18 @@ def test_two_programs_that_follow_one_log_take_each_entry_once(tmp_path: Path) -
         assert await found(index) == 150
 
     with_index(tmp_path, work)
+
+
+def test_two_programs_that_open_a_new_index_at_once_both_have_it(tmp_path: Path) -> None:
+    for turn in range(10):
+        path, here = tmp_path / f"index-{turn}.db", threading.Barrier(4)
+
+        def first(_: int, path: Path = path, here: threading.Barrier = here) -> bool:
+            here.wait()
+            store = Store(path, "here")
+            sound = store.check()
+            store.close()
+            return sound
+
+        with ThreadPoolExecutor(4) as programs:
+            assert list(programs.map(first, range(4))) == [True] * 4

@@ -98,6 +98,23 @@ async def test_nobody_watching_the_state_still_compares_with_the_disk(tmp_path: 
 
 
 @to_the_end
+async def test_other_content_under_the_same_size_and_time_is_seen(tmp_path: Path) -> None:
+    long_ago = 1_780_000_000_000_000_000
+    log = tmp_path / "memory/2026-06-02.md"
+    log.parent.mkdir()
+    log.write_text("- a blue kayak\n", "utf-8")
+    os.utime(log, ns=(long_ago, long_ago))
+    async with engine_on(tmp_path) as desk:
+        await desk.engine.index_ready()
+        log.write_text("- a grey camel\n", "utf-8")
+        os.utime(log, ns=(long_ago, long_ago))
+        await desk.engine.do.reindex()
+        await desk.engine.drain()
+        assert await found(desk, "camel") == ["memory/2026-06-02.md"]
+        assert await found(desk, "kayak") == []
+
+
+@to_the_end
 async def test_other_encodings_and_line_ends_are_read_or_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     sessions = tmp_path / "agents/palimpsest/sessions"

@@ -12,6 +12,7 @@ import pytest
 
 from app.engine.errors import StorageError
 from app.engine.records import Query
+from app.engine.search import preparing
 from app.engine.search.index import MemoryIndex
 from tests.helpers.searching import put, said, talk, with_index
 
@@ -111,6 +112,31 @@ def test_a_line_without_end_is_found_in_parts(tmp_path: Path, path: str) -> None
         assert sum(hit.text.count("lorem") for hit in everything) == text.count("lorem")
         assert not any("B2a1B2" in hit.text for hit in everything)
 
+    with_index(tmp_path, work)
+
+
+def test_a_file_that_sets_off_what_nobody_foresaw_keeps_no_other_from_being_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "memory/2026-06-01.md", "- kayak one\n")
+    put(tmp_path, "memory/2026-06-02.md", "- kayak two, set off\n")
+    put(tmp_path, "memory/2026-06-03.md", "- kayak three\n")
+    cut = preparing.index_text
+
+    def strange(text: str) -> str:
+        if "set off" in text:
+            raise ArithmeticError(text)
+        return cut(text)
+
+    async def work(index: MemoryIndex) -> None:
+        assert sorted(await texts(index, "kayak")) == ["- kayak one", "- kayak three"]
+        nowhere = (await index.search(Query("nowhere"))).reason
+        assert "1 file is not indexed" in nowhere
+        monkeypatch.setattr(preparing, "index_text", cut)
+        await index.update(put(tmp_path, "memory/2026-06-02.md", "- kayak two, mended\n"))
+        assert len(await texts(index, "kayak")) == 3
+
+    monkeypatch.setattr(preparing, "index_text", strange)
     with_index(tmp_path, work)
 
 
