@@ -51,7 +51,10 @@ BLOB = 256
 MOST_SPELLED = 100_000
 """Different words that are kept as they are written."""
 _BLOB = rf"[A-Za-z0-9+/_\-]{{{BLOB},}}={{0,2}}"
-_WORD = "[A-Za-z0-9]++(?:'[A-Za-z0-9]++)*+"
+# No group is repeated possessively: Python 3.11.2 goes on behind what such a group did not match.
+# And none without an end, for each time costs memory.
+_TIMES = "{0,4000}"
+_WORD = f"[A-Za-z0-9]++(?:'[A-Za-z0-9]++){_TIMES}"
 
 _BLOB_ALONE = re.compile(_BLOB)
 _EACH = 8
@@ -123,9 +126,9 @@ def _shapes() -> _Shapes:
     )
     letter = rf"[A-Za-z0-9]|(?![{common}])(?![{far}])[^\W_]"
     return _Shapes(
-        rf"(?:[{common}]|[{far}])(?:[{common}{joiners}]++|[{far}{far_joiners}])*+",
+        rf"(?:[{common}]|[{far}])(?:[{common}{joiners}]++|[{far}{far_joiners}]){_TIMES}",
         rf"(?:{letter})(?:[A-Za-z0-9]++|{letter}|[{marks}{joiners}]|[{far_joiners}]"
-        rf"|['’ʼ＇](?={letter}))*+",
+        rf"|['’ʼ＇](?={letter})){_TIMES}",
         f"[{_SYMBOL}]",
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.engine.search.stems import stem
@@ -45,6 +45,8 @@ def test_every_token_slices_to_text_that_folds_to_its_term(text: str) -> None:
 
 @settings(deadline=None, max_examples=500)
 @given(st.one_of(ANY, MIXED, USUAL))
+@example("0一")  # Python 3.11.2 takes more than it should behind a possessive group
+@example("0':")
 def test_what_is_indexed_are_the_tokens_and_can_be_bound(text: str) -> None:
     indexed = index_text(text)
     indexed.encode("utf-8")
