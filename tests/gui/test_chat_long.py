@@ -14,7 +14,7 @@ from app.gui.widgets.pane import Desk, Target
 from tests.gui.conftest import NOW
 from tests.helpers.chatting import LONG, long_pane, room
 from tests.helpers.fake_server import Reply, chunk, say
-from tests.helpers.waiting import until
+from tests.helpers.waiting import quiet, until
 
 
 def test_an_answer_of_a_megabyte_streams_and_can_be_had_again(qtbot, runs, tmp_path: Path) -> None:
@@ -85,8 +85,9 @@ def test_the_place_is_kept_when_rows_come_above_and_below(qtbot, runs, desk: Des
     async def main() -> None:
         async with long_pane(desk, qtbot) as pane:
             view = pane.view
-            await until(lambda: view.verticalScrollBar().value() > 0 and view.at_end())
-            view.verticalScrollBar().setValue(view.verticalScrollBar().maximum() // 2)
+            bar = view.verticalScrollBar()
+            await quiet(lambda: bar.value() > 0 and view.at_end() and not view.filling())
+            bar.setValue(bar.maximum() // 2)
             assert not view.at_end()
             assert view.newest.isVisible()
             seen = next(
