@@ -32,42 +32,56 @@ Row = dict[str, float | str]
 def compared(root: Path, folder: Path, written: int, rounds: int) -> Row:
     """Time and bytes of our index, in turn with the bare insert of its terms.
 
-    The ratio is of processor time: of the two processes that work at once, the slower one counts.
+    The ratios are of processor time: of the two processes that work at once, the slower one counts.
+    One is until all can be found; the other has the merging of the parts in it, which goes on
+    behind that (the bare insert leaves its parts as they come).
     """
-    ours: list[tuple[float, float, float]] = []
+    ours: list[Spent] = []
     bare: list[tuple[float, float]] = []
     terms = size = 0
     for n in range(rounds):
         path = folder / f"index-{n}.db"
-        seconds, terms = asyncio.run(_index(root, path))
-        ours.append(seconds)
+        spent, terms = asyncio.run(_index(root, path))
+        ours.append(spent)
         size = path.stat().st_size
         bare.append(_insert(root, folder / f"bare-{n}.db"))
-    wall, writing, preparing = (min(each) for each in zip(*ours, strict=True))
+    wall, found, writing, preparing = (min(each) for each in zip(*ours, strict=True))
     bare_wall, inserting = (min(each) for each in zip(*bare, strict=True))
     return {
         "index_wall_seconds": round(wall, 2),
         "index_megabytes_per_wall_second": round(written / 1e6 / wall, 2),
-        "index_writing_seconds": round(writing, 2),
+        "index_writing_seconds": round(found, 2),
+        "index_writing_and_merging_seconds": round(writing, 2),
         "index_preparing_seconds": round(preparing, 2),
         "bare_wall_seconds": round(bare_wall, 2),
         "bare_seconds": round(inserting, 2),
-        "index_seconds_ratio": round(max(writing, preparing) / inserting, 3),
-        "index_seconds_ratio_limit": round(1 / 0.7, 3),
+        "index_seconds_ratio": round(max(found, preparing) / inserting, 3),
+        "index_seconds_ratio_limit": round(1 / 0.9, 3),
+        "index_and_merging_seconds_ratio": round(max(writing, preparing) / inserting, 3),
+        "index_and_merging_seconds_ratio_limit": round(1 / 0.7, 3),
         "index_size_ratio": round(size / written, 3),
         "index_size_ratio_limit": 1.0,
         "index_terms": float(terms),
     }
 
 
-async def _index(root: Path, path: Path) -> tuple[tuple[float, float, float], int]:
-    """Wall clock, and processor time of this process and of the one that prepares."""
+Spent = tuple[float, float, float, float]
+"""Wall clock of a pass; processor time of this process until all can be found, and in all; that of
+the process that prepares."""
+
+
+async def _index(root: Path, path: Path) -> tuple[Spent, int]:
+    """What a first pass costs, and how many terms it brought."""
     index = MemoryIndex(root, path, zone=UTC)
     await index.open()
     begun, own, helpers = time.perf_counter(), time.process_time(), _of_children()
-    done = await index.index_all_from_workspace()
+    whole = asyncio.create_task(index.index_all_from_workspace())
+    while not whole.done() and index.state.state != "ready":
+        await asyncio.sleep(0.01)
+    found = time.process_time() - own
+    done = await whole
     spent = (
-        time.perf_counter() - begun, time.process_time() - own, _of_children() - helpers,
+        time.perf_counter() - begun, found, time.process_time() - own, _of_children() - helpers,
     )  # fmt: skip
     await index.close()
     return spent, done.terms

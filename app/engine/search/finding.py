@@ -21,10 +21,10 @@ from app.engine.search.rows import ROW_COLUMNS, Posting, Row
 from app.engine.search.terms import FENCE, STEM_MARK
 from app.engine.search.writing import EACH, bound
 
-COUNTED, FEW = 5_000, 100
+COUNTED, FEW = 3_000, 30
 """Documents with the words that are looked at, newest first, before an answer is called incomplete;
 when only a few of them pass the filters, all are looked at."""
-RANKED = 1_000
+RANKED = 800
 """Documents that are put in order by how well they match; of more, the newest."""
 POSTINGS = 4_000
 """Documents of one term that natural mode weighs; of a more frequent one, the newest."""

@@ -52,10 +52,12 @@ class Writing:
             self._told(found)
             return
         numbers = self._numbers([ms // 1000 for _, ms, _, _ in ours])
+        met = {name for _, _, doc, _ in ours for name in (doc.role, doc.tool)}
+        names = {name: self._name(name) for name in met}
         rows = [
             (
                 number, file, doc.order, doc.line, doc.offset, doc.length, ms - number * 1000,
-                doc.entry, self._name(doc.role), self._name(doc.tool), doc.flags,
+                doc.entry, names[doc.role], names[doc.tool], doc.flags,
             )
             for number, (file, ms, doc, _) in zip(numbers, ours, strict=True)
         ]  # fmt: skip
