@@ -18,7 +18,10 @@ from app.engine.search.index import MemoryIndex
 from app.engine.search.preparing import batches
 from app.engine.search.scanner import newest_first, scan
 from app.engine.search.store import HASH_BYTES
+from tests.benchmarks._queue import in_queue, stolen
 
+LOOK = 0.02
+"""Seconds after which one looks what the machine took."""
 GAP_MS = 50.0
 """The longest time the window may not answer."""
 TODAY_SECONDS = 5.0
@@ -120,7 +123,8 @@ def _terms(root: Path) -> Iterator[list[tuple[str]]]:
 
 
 class Ticking:
-    """The longest gap of the event loop while this is entered."""
+    """The longest gap of the event loop while this is entered, less what the machine took: on two
+    processors of a virtual one, two busy programs alone make gaps of 100 ms."""
 
     def __init__(self) -> None:
         self.gap_ms = 0.0
@@ -136,12 +140,17 @@ class Ticking:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _tick(self) -> None:
-        last = time.perf_counter()
+        taken, looked = stolen(), time.perf_counter()
+        last = looked - in_queue()
         while True:
             await asyncio.sleep(0.001)
             now = time.perf_counter()
-            self.gap_ms = max(self.gap_ms, (now - last) * 1000)
-            last = now
+            gap = now - in_queue() - last
+            if gap > LOOK or now - looked > LOOK:  # to look costs too much for every turn
+                before, taken, looked = taken, stolen(), now
+                gap -= taken - before if gap > LOOK else 0
+            self.gap_ms = max(self.gap_ms, gap * 1000)
+            last = time.perf_counter() - in_queue()
 
 
 def own_bytes() -> int:

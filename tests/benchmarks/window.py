@@ -33,6 +33,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.benchmarks._queue import in_queue
 from tests.benchmarks._telling import told
 
 if TYPE_CHECKING:
@@ -72,14 +73,6 @@ class Gaps:
             await asyncio.sleep(TICK)
             late = time.perf_counter() - clock - TICK - (in_queue() - queued)
             self.worst = max(self.worst, min(late, time.process_time() - work))
-
-
-def in_queue() -> float:
-    """Seconds this thread has been ready to run without a processor; 0.0 where nobody counts."""
-    try:
-        return int(Path("/proc/thread-self/schedstat").read_bytes().split()[1]) / 1e9
-    except (OSError, IndexError):
-        return 0.0
 
 
 # ---------------------------------------------------------------------------- what is reviewed
