@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.engine.agent.tools import tool
-from app.engine.config import EngineConfig
+from app.engine.config import EngineConfig, FlushTrigger, MemoryConfig
 from app.engine.context.tokens import Counter
 from app.engine.errors import ConfigError
 from app.engine.memory.base import BaseMemory, BasicMemory
@@ -179,7 +179,9 @@ def test_a_sessions_own_type_decides_what_its_memory_does(tmp_path: Path) -> Non
 
 def test_a_background_memory_hands_over_what_it_compacts(tmp_path: Path) -> None:
     async def main() -> None:
-        async with engine_on(tmp_path, say("Noted.")) as desk:
+        # No flush by itself: one that came first would leave the compaction nothing to hand over.
+        only = EngineConfig(memory=MemoryConfig(flush_trigger=FlushTrigger.never()))
+        async with engine_on(tmp_path, say("Noted."), config=only) as desk:
             memory = BackgroundMemory(compact_fn=lambda *_: "S", counter=Counter())
             desk.session = await desk.engine.do.new_session(memory=memory)
             await desk.send("My name is Ada and I prefer tea over coffee.")
