@@ -1,8 +1,8 @@
 """The asking half of an index file: which documents match, in what order, and how many.
 
-Idea: a word may stand in every line, so no question walks over all of its documents: it looks at
-the newest ones, as many as a person waits for. Synchronous; a statement ends with
-`apsw.InterruptError` once nobody waits any more.
+Idea: a word may stand in every line, so a question looks at the newest of its documents, as many as
+a person waits for, and at all of them only when its filters let few of those pass. Synchronous; a
+statement ends with `apsw.InterruptError` once nobody waits any more.
 """
 
 from __future__ import annotations

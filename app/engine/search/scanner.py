@@ -55,7 +55,8 @@ class Scan(Struct, frozen=True):
 
 def scan(root: Path, *, beside: str = "", now_ns: int | None = None) -> Scan:
     """Walk the searched places of the workspace, and the results in the folder `beside` (see
-    `layer_of`). Links are not followed. Synchronous."""
+    `layer_of`). No link is followed but that of MEMORY.md within the workspace (see `place_of`).
+    Synchronous."""
     begun = time.time_ns() if now_ns is None else now_ns
     marks: Marks = {}
     folders: Marks = {}
