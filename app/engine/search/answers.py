@@ -366,7 +366,7 @@ class Answering:
         """What accepts a text; for each that is accepted, its score is added to `scores`: how many
         of the terms it holds, or how often the words stand there."""
         parsed = self._parsed
-        if mode == "literal" and not (parsed.literal and parsed.groups):
+        if mode == "literal" and not parsed.literal.strip():
             return None
         wanted = natural_terms(parsed)
         unwanted = replace(parsed, groups=())

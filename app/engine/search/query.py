@@ -151,9 +151,11 @@ class _Asked:
         if text == "OR" and self.groups and not self._joining and not quoted and not minus:
             self._joining = True
             return True
+        term = term_of(text, quoted, bool(piece["star"]))
         if not minus:
             self.literal.append(text)
-        term = term_of(text, quoted, bool(piece["star"]))
+        elif term is None:  # an arrow, say: nothing to be without
+            self.literal.append(minus + text)
         return term is None or self._add(term, unwanted=bool(minus))
 
     def _add(self, term: Term, *, unwanted: bool) -> bool:

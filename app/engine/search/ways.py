@@ -13,6 +13,8 @@ from app.engine.search.query import MOST_TERMS, Parsed, parse
 def asked(query: Query, now: datetime, zone: tzinfo) -> Parsed:
     """The parsed query, narrowed to the layers it names."""
     parsed = parse(query.text, today=now.astimezone(zone).date(), zone=zone)
+    if _by_letter(query, parsed):
+        parsed = replace(parsed, empty="")  # signs stand in the files, though no term keeps them
     if query.skip_tools and not parsed.empty:
         tools = parsed.filters.not_tools | query.skip_tools
         parsed = replace(parsed, filters=replace(parsed.filters, not_tools=tools))
@@ -21,6 +23,10 @@ def asked(query: Query, now: datetime, zone: tzinfo) -> Parsed:
     layers = parsed.filters.layers
     both = frozenset(query.layers) & layers if layers else frozenset(query.layers)
     return replace(parsed, filters=replace(parsed.filters, layers=both or frozenset({"none"})))
+
+
+def _by_letter(query: Query, parsed: Parsed) -> bool:
+    return query.mode == "literal" and bool(parsed.literal.strip())
 
 
 def pasted(parsed: Parsed) -> bool:
@@ -36,7 +42,7 @@ def ways(query: Query, parsed: Parsed) -> list[tuple[SearchMode, bool]]:
     several words the last is taken for a beginning first, so that live results do not widen to
     "any of them" at every new word.
     """
-    if not parsed.groups:
+    if not parsed.groups and not _by_letter(query, parsed):
         return [("words", False)]
     steps: list[tuple[SearchMode, bool]] = [("words", False), ("natural", False)]
     if parsed.typing:

@@ -71,6 +71,33 @@ def test_a_single_letter_is_too_short(tmp_path: Path) -> None:
     with_index(tmp_path, work)
 
 
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [("->", "- f -> g"), ("!!", "- stop!!"), ("-!", "- -!-"), ("-> g", "- f -> g")],
+)
+def test_signs_alone_are_found_letter_by_letter(
+    tmp_path: Path, typed: str, found: str, whole: bool
+) -> None:
+    put(tmp_path, "MEMORY.md", "- f -> g\n- stop!!\n- -!-\n- nothing g\n")
+
+    async def work(index: MemoryIndex) -> None:
+        (hit,) = (await index.search(Query(typed, mode="literal"))).hits
+        assert hit.text == found
+        assert [hit.text[span.start : span.end] for span in hit.spans] == [typed]
+        if typed != "-> g":
+            signs = await index.search(Query(typed))
+            assert not signs.hits
+            assert signs.reason.endswith("There are no letters or digits to search for.")
+        for nothing in ("=>", "=> in:memory", '"', " "):
+            assert not (await index.search(Query(nothing, mode="literal"))).hits
+        assert len((await index.search(Query("in:memory", mode="literal"))).hits) == 4
+
+    if not whole:
+        put(tmp_path, ".palimpsest/index.db", "no database at all")
+    with_index(tmp_path, work, whole=whole)
+
+
 def test_files_that_are_not_indexed_are_told(tmp_path: Path) -> None:
     put(tmp_path, "MEMORY.md", "- unrelated\n")
     (tmp_path / "memory").mkdir()
