@@ -24,7 +24,7 @@ from typing import BinaryIO
 from app.engine.records import Layer
 from app.engine.search import logs
 from app.engine.search.logs import LONGEST_SECRET
-from app.engine.search.rows import Cursor, Document, Told, moment
+from app.engine.search.rows import FIRST, LAST, Cursor, Document, Told, moment
 from app.engine.workspace.secrets import KeyBlocks, mask, spans
 
 CHUNK = 2_000
@@ -86,7 +86,9 @@ def documents(
 ) -> Iterator[Told]:
     """The documents of `file` from `cursor` on; `cursor` moves past each finished line.
 
-    In a session log an unfinished last line is left for the next time; elsewhere it counts.
+    In a session log an unfinished last line is left for the next time; elsewhere it counts. Where
+    `cursor.when` is None behind a file that is no session log, only a reading from its beginning
+    can tell what comes next.
     Raises `Encoding` for Markdown that is not UTF-8.
     """
     if layer == "sessions":
@@ -136,9 +138,11 @@ _HEADING = re.compile(r"## Memory (?:Flush|Save) (?:—|-) (\S+)\s*")
 
 
 def _lines(file: BinaryIO, path: str, cursor: Cursor, zone: tzinfo) -> Iterator[Document]:
-    when = _day_of(path, zone)
+    day = _day_of(path, zone)
+    when = moment(cursor.when) or day
     daily = path.startswith("memory/")
     blocks = KeyBlocks()
+    raw = b""
     for offset, raw in _blocks(file, cursor):
         text = _markdown_line(raw, first=cursor.line == 1)
         heading = _HEADING.fullmatch(text) if daily else None
@@ -148,6 +152,10 @@ def _lines(file: BinaryIO, path: str, cursor: Cursor, zone: tzinfo) -> Iterator[
             continue
         yield Document(cursor.order, cursor.line, offset, len(raw), plain_line(text), when)
         cursor.order += 1
+    # Without a day a line's moment is the file's, which changes for all of them; a line that is
+    # not finished may become another, and within a key only its beginning shows what it is.
+    goes_on = day is not None and not blocks.open and raw.endswith(b"\n")
+    cursor.when = when.timestamp() if goes_on and when else None
 
 
 def plain_line(text: str) -> str:
@@ -183,9 +191,9 @@ def _day_of(path: str, zone: tzinfo) -> datetime | None:
         return None
     try:
         day = datetime.strptime(match.group(), "%Y-%m-%d").date()
-    except ValueError:
+        return max(FIRST, min(datetime.combine(day, time(), zone).astimezone(UTC), LAST))
+    except (ValueError, OverflowError):
         return None
-    return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
 # ---------------------------------------------------------------------------- evicted results

@@ -188,7 +188,7 @@ def _read(file: BinaryIO, row: FileRow, known: FileRow | None, zone: tzinfo) -> 
     if row.size == known.offset:
         yield Piece(row.path, _as_far_as(row, known, crc), changed=False)
         return
-    if row.layer != "sessions":
+    if row.layer != "sessions" and known.last is None:
         yield from _cut(file, row, Cursor(), zone, fresh=True)
         return
     hidden = frozenset(known.hidden.split("\n")) if known.hidden else frozenset[str]()

@@ -44,6 +44,7 @@ class Marked(Struct, frozen=True):
 class Cursor(Struct):
     """Where reading a file may go on; `crc` sums up everything that was read before.
 
+    `when` is the moment of what comes next until a line tells another, seconds since the epoch.
     `hidden` are the messages that the log so far wants to be forgotten.
     """
 

@@ -112,12 +112,13 @@ class KeyBlocks:
     """
 
     def __init__(self) -> None:
-        self._open = False
+        self.open = False
+        """Whether the next line may belong to a block."""
 
     def covers(self, line: str) -> bool:
         """Whether `line` belongs to a block that an earlier line began."""
-        inside = self._open and _BLOCK_LINE.fullmatch(line) is not None
+        inside = self.open and _BLOCK_LINE.fullmatch(line) is not None
         begins = line.rfind("-----BEGIN ")
         begun = begins >= 0 and _BLOCK_BEGIN.match(line, begins) is not None
-        self._open = begun or (inside and "-----END " not in line)
+        self.open = begun or (inside and "-----END " not in line)
         return inside

@@ -7,7 +7,7 @@ import json
 import os
 import random
 import tempfile
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,12 @@ from app.engine.workspace.history import History
 from app.engine.workspace.layout import Layout
 
 WORDS = ["apple", "pear", "数据库", "迁移", "café", "running", "snake_case", "茶", "camelCase's"]
+HEADING = "## Memory Flush — {}"
+KEY = [
+    "-----BEGIN PRIVATE KEY-----",
+    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
+    "-----END PRIVATE KEY-----",
+]
 LINES = ["MEMORY.md", "memory/2026-06-01.md", "memory/b.md", "memory/archive/c.md"]
 RESULTS = ["large_tool_results/bot/c1-00", "large_tool_results/bot/c2-00"]
 LOGS = [f"agents/bot/sessions/s-{n}.log.jsonl" for n in range(3)]
@@ -45,7 +51,12 @@ class Workspace:
 
     def _lines(self) -> list[str]:
         path = self.chance.choice([*LINES, *RESULTS])
-        return self._file(path, [path, *([] if path in RESULTS else LINES)], self._said() + "\n")
+        line = self.chance.choice([self._said()] * 6 + [HEADING.format(self._now()), *KEY])
+        return self._file(path, [path, *([] if path in RESULTS else LINES)], f"{line}\n")
+
+    def _now(self) -> str:
+        self.when += timedelta(seconds=self.chance.choice([0, 0, 0.3, 40]))
+        return self.when.isoformat()
 
     def _log(self) -> list[str]:
         path = self.chance.choice(LOGS)
@@ -68,8 +79,7 @@ class Workspace:
         elif kind == "evict":
             entry = {"type": "eviction", "target": self.chance.choice(ids[:-2] or ids)}
         # Without any time before it an entry has that of its file, as it was first seen.
-        entry["timestamp"] = self.when.isoformat()
-        self.when += timedelta(seconds=self.chance.choice([0, 0, 0.3, 40]))
+        entry["timestamp"] = self._now()
         return self._file(path, LOGS, json.dumps(entry, ensure_ascii=False) + "\n")
 
     def _file(self, path: str, others: list[str], line: str) -> list[str]:
@@ -112,15 +122,19 @@ class Workspace:
         return ["history:"]
 
 
-def rows_and_terms(path: Path) -> tuple[list[Any], dict[str, list[Any]]]:
-    """All documents of an index with their moments, and for each term where it stands."""
+TOLD = "entry<>'' OR role<>0 OR file IN (SELECT id FROM files WHERE path LIKE 'memory/2026-%')"
+"""Which documents have a moment of their own, and not their file's."""
+
+
+def rows_and_terms(path: Path, timed: str = "1") -> tuple[list[Any], dict[str, list[Any]]]:
+    """All documents of an index, those that are `timed` with their moments, and for each term
+    where it stands."""
     db: Any = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     place = "(SELECT path FROM files WHERE id=d.file), d.ord"
     name = "(SELECT name FROM names WHERE id=d.{})"
     rows = db.execute(
-        # A file's own time stands in where a text has none; equal bytes are not indexed for it.
         f"SELECT {place}, line, offset, length, entry, {name.format('role')}, "
-        "iif(entry<>'' OR role<>0, id*1000+part, 0), "
+        f"iif({timed}, id*1000+part, 0), "
         f"{name.format('tool')}, flags FROM docs d ORDER BY 1, 2"
     ).fetchall()
     db.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, terms, row)")
@@ -137,6 +151,48 @@ def rows_and_terms(path: Path) -> tuple[list[Any], dict[str, list[Any]]]:
     assert orphans.fetchall() == [(0,)]
     db.close()
     return rows, {term: places for term, places in found.items() if places}
+
+
+GROWN = {
+    "a line": ("- apple\n", "- pear\n"),
+    "under a heading": (f"{HEADING.format('2026-06-01T09:30:00+00:00')}\n- apple\n", "- pear\n"),
+    "a heading": ("- apple\n", f"{HEADING.format('2026-06-01T09:30:00+00:00')}\n- pear\n"),
+    "the rest of a line": ("- apple\n- pe", "ar and plum\n"),
+    "the rest of a key": (f"{KEY[0]}\n", f"{KEY[1]}\n{KEY[2]}\n- pear\n"),
+    "behind a key": ("\n".join(KEY) + "\n", "- pear\n"),
+    "behind nothing": ("", "- pear\n"),
+    "a mark at its beginning": ("\ufeff- apple\n", "\ufeff- pear\n"),
+    "after lines that are none": ("\n\n<!-- palimpsest:x -->\n", "\n- pear\n"),
+    "another encoding": ("- apple\n", "- pear \udcff\n"),
+}
+
+
+@pytest.mark.parametrize("path", [*LINES, "memory/0001-01-01.md", "memory/9999-12-31.md"])
+@pytest.mark.parametrize("kind", GROWN)
+def test_a_file_that_grew_is_found_as_one_read_at_once(
+    tmp_path: Path, path: str, kind: str
+) -> None:
+    before, after = (text.encode("utf-8", "surrogateescape") for text in GROWN[kind])
+    file = tmp_path / path
+
+    async def main() -> None:
+        index, fresh = (
+            MemoryIndex(tmp_path, tmp_path / name, zone=timezone(timedelta(hours=8)))
+            for name in ("followed.db", "fresh.db")
+        )
+        await index.open()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        for n, text in enumerate((before, before + after, before + after + b"- plum\n")):
+            file.write_bytes(text)
+            os.utime(file, (n * 1000, n * 1000))
+            await index.update(path)
+        await index.close()
+        await fresh.open()
+        await fresh.index_all_from_workspace()
+        await fresh.close()
+
+    asyncio.run(main())
+    assert rows_and_terms(tmp_path / "followed.db") == rows_and_terms(tmp_path / "fresh.db")
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -161,7 +217,10 @@ def test_an_index_that_follows_equals_one_built_anew(seed: int) -> None:
         await fresh.index_all_from_workspace()
         await index.close()
         await fresh.close()
-        followed, anew = rows_and_terms(root / "followed.db"), rows_and_terms(root / "fresh.db")
+        # A file's own time stands in where a text has none; equal bytes are not indexed for it.
+        followed, anew = (
+            rows_and_terms(root / name, timed=TOLD) for name in ("followed.db", "fresh.db")
+        )
         assert followed[0] == anew[0]
         assert followed[1] == anew[1]
         assert len(anew[0]) > 10, "there was something to compare"
