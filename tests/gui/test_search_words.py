@@ -135,6 +135,51 @@ def test_a_word_that_is_too_short_is_offered_as_a_beginning_and_letter_by_letter
     assert pane.field.query() == "x*"
 
 
+def only(ask, hits):
+    """Only queries that `hits` accepts find something."""
+    everything, real = ask.hits, ask.search
+
+    async def search(query):
+        ask.hits = everything if hits(query) else ()
+        return await real(query)
+
+    ask.search = search
+
+
+def test_signs_without_letters_are_offered_letter_by_letter(qloop, until, pane, ask):
+    only(ask, lambda query: query.mode == "literal")
+    ask.reason = "There are no letters or digits to search for."
+    pane.field.set_query("->")
+    settle(qloop, until, pane, lambda: pane.parts.none.ways)
+    assert pane.parts.none.head.text() == "Nothing to search for in this"
+    assert [(w.title, w.query, w.mode, w.words) for w in pane.parts.none.ways] == [
+        ("Search letter by letter", "->", "literal", "4 hits")
+    ]
+
+
+def test_of_an_unknown_word_the_longest_beginning_that_is_known_is_offered(qloop, until, pane, ask):
+    only(ask, lambda query: query.text in ("role:user uploa*", "role:user upl*", "role:user up*"))
+    ask.reason = "No line or message holds this."
+    pane.field.set_query("role:user uploaxxxx")
+    settle(qloop, until, pane, lambda: pane.parts.none.ways)
+    assert [(w.title, w.query, w.mode) for w in pane.parts.none.ways] == [
+        ("Words that begin with “uploa”", "role:user uploa*", "auto")
+    ]
+
+
+@pytest.mark.parametrize("typed", ["xyzzyplugh", "upstairs", '"', "xyzzy plugh", "in:daily xyzzy"])
+def test_when_nothing_else_helps_the_field_is_cleared(qloop, until, pane, ask, typed):
+    only(ask, lambda query: query.text == "up*")
+    ask.reason = "No line or message holds this."
+    pane.field.set_query(typed)
+    settle(qloop, until, pane, lambda: pane.parts.none.ways)
+    (way,) = pane.parts.none.ways
+    assert (way.title, way.words) == ("Clear the field", "Earlier searches, and how to ask")
+    pane.parts.none.take(1)
+    settle(qloop, until, pane, pane.parts.start.isVisible)
+    assert pane.field.query() == ""
+
+
 # ---------------------------------------------------------------------------- large text, narrow
 
 

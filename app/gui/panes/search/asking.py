@@ -18,6 +18,7 @@ from app.gui.panes.search.model import IN_ALL, LAYER_WORDS
 
 AT_ONCE = 30  # newest hits that are shown before others are ranked
 FIRST = 200  # hits of the first page
+SHORTEST = 3  # letters of a beginning that is offered
 MOST_NEAREST = 3  # words of nearly the same spelling that are offered
 # Hits of each further one. A larger page costs less for each hit, but the window paints at half its
 # speed while a worker makes it: 400 are made in some 30 ms, which one paint can wait for.
@@ -53,7 +54,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class Out:
-    """One way out of an empty result: what it would ask, and how many hits that gives."""
+    """One way out of an empty result: what it would ask, "" for nothing more, and how many hits
+    that gives."""
 
     icon: str
     title: str
@@ -61,6 +63,12 @@ class Out:
     query: str
     mode: str
     layer: str
+
+    @property
+    def words(self) -> str:
+        """What it leads to."""
+        hits = plural(self.hits, "{n} hit", "{n} hits")
+        return hits if self.query else tr("Earlier searches, and how to ask")
 
 
 @dataclass(frozen=True)
@@ -139,7 +147,8 @@ def _spot(place: Hit | HitPlace) -> tuple[str, int, str]:
 
 
 async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str) -> list[Out]:
-    """What else could be asked, and how many hits each gives; those without hits are left out."""
+    """What else could be asked, and how many hits each gives; those without hits are left out.
+    When none is left, to clear the field."""
     asked = found.asked
     tries = [
         ("spell-check", tr("Search for “{word}”", word=word), replace(asked, text=text))
@@ -164,7 +173,9 @@ async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str
         tries.append(
             ("messages-square", tr("Ask in plain words instead"), replace(asked, mode="natural"))
         )
-    if asked.mode in ("words", "natural"):  # "auto" tried it
+    # "auto" tried it, but not for signs alone, and not for long.
+    signs = "no letters or digits" in found.result.reason
+    if asked.mode != "literal" and (asked.mode != "auto" or signs or not found.result.complete):
         tries.append(
             ("case-sensitive", tr("Search letter by letter"), replace(asked, mode="literal"))
         )
@@ -177,9 +188,12 @@ async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str
         result: SearchResult = await ask.search(other.query(1))
         if result.total:
             out.append(Out(icon, title, result.total, other.text, other.mode, other.layer))
-    if not out and len(rest.split()) > 1:
+    words = rest.split()
+    if not out and len(words) > 1:
         out += await _single_words(ask, asked, filters, rest)
-    return out
+    elif not out and len(words) == 1:
+        out += await _begun(ask, asked, filters, words[0])
+    return out or [Out("x", tr("Clear the field"), 0, "", asked.mode, asked.layer)]
 
 
 def respelled(rest: str, nearest: Sequence[str]) -> list[tuple[str, str]]:
@@ -202,6 +216,26 @@ async def _single_words(ask: Any, asked: Asked, filters: Sequence[Filter], rest:
             title = tr("Only “{word}”", word=word[:40])
             out.append(Out("search", title, result.total, one.text, one.mode, one.layer))
     return out
+
+
+async def _begun(ask: Any, asked: Asked, filters: Sequence[Filter], word: str) -> list[Out]:
+    """The longest beginning of the word, at least half of it, with which a word begins."""
+    word = word.strip('*"')
+    least = max((len(word) + 1) // 2, SHORTEST if word.isascii() else 1)
+    mode = asked.mode if asked.mode == "auto" else "words"
+    best: list[Out] = []
+    shortest, longest = least, len(word) - 1
+    while shortest <= longest:
+        length = (shortest + longest + 1) // 2
+        begun = replace(asked, text=joined(filters, f"{word[:length]}*"), mode="words")
+        result: SearchResult = await ask.search(begun.query(1))
+        if result.total:
+            title = tr("Words that begin with “{word}”", word=word[:length])
+            best = [Out("text-search", title, result.total, begun.text, mode, asked.layer)]
+            shortest = length + 1
+        else:
+            longest = length - 1
+    return best
 
 
 def _icon(one: Filter) -> str:

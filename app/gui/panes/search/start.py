@@ -13,7 +13,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from app.gui.look.text import plural, preview, tr
+from app.gui.look.text import preview, tr
 from app.gui.look.theme import token
 from app.gui.panes.search.asking import Out
 from app.gui.widgets.labels import Clickable, IconLabel, KeyCaps, KeyLegend, Link, T
@@ -250,11 +250,10 @@ class NonePart(QWidget):
 
 
 class _WayCard(Clickable):
-    """One way out: icon, what it does, its hits, its key."""
+    """One way out: icon, what it does, what it leads to, its key."""
 
     def __init__(self, way: Out, n: int) -> None:
-        words = plural(way.hits, "{n} hit", "{n} hits")
-        super().__init__(f"{way.title}: {words}")
+        super().__init__(f"{way.title}: {way.words}")
         self.setMaximumWidth(520)
         self.setMinimumHeight(50)
         row = QHBoxLayout(self)
@@ -264,7 +263,7 @@ class _WayCard(Clickable):
         text = QVBoxLayout()
         text.setSpacing(1)
         text.addWidget(T(way.title, "body", weight=500, elide="right"))
-        text.addWidget(T(words, "small", "text_soft"))
+        text.addWidget(T(way.words, "small", "text_soft"))
         row.addLayout(text, 1)
         row.addWidget(KeyCaps(f"Alt+{n}"))
 
