@@ -11,6 +11,7 @@ is asked of it stands in `finding.py`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,8 @@ from app.engine.search.writing import EACH, Writing, bound
 SCHEMA = 3
 HASH_BYTES = 8_000_000
 """Bytes of new terms FTS5 gathers in memory before it writes them out."""
+BUSY_SECONDS = 5.0
+"""How long one waits for another program that writes into the file."""
 MERGE_PAGES = 2_000
 """Pages that are merged at a time while the index is tidied up."""
 PARTS, PARTS_OF_PASS = 16, 1_000
@@ -71,14 +74,26 @@ class Store(Finding):
         except apsw.Error as error:
             raise Damaged(str(error)) from error
         try:
-            self._prepare(reading)
+            self._when_free(lambda: self._prepare(reading))
         except (apsw.Error, Damaged) as error:
             self._db.close(True)
             raise Damaged(str(error)) from error
         self._writing = Writing(self._db)
 
+    def _when_free(self, work: Callable[[], None]) -> None:
+        """Do `work`, again while another program has the file: who changes how a journal is kept,
+        or closes the last connection, is not waited for by SQLite itself."""
+        end = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                return work()
+            except apsw.BusyError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+
     def _prepare(self, reading: bool) -> None:
-        self._db.set_busy_timeout(5_000)
+        self._db.set_busy_timeout(int(BUSY_SECONDS * 1000))
         if not reading:
             self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a file that is still empty
         self._db.execute("PRAGMA journal_mode=WAL")
