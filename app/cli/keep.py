@@ -66,13 +66,16 @@ async def index(options: argparse.Namespace, out: Printer) -> int:
         done = job.state == "done"
         (out.text if done else out.remark)(f"{job.result or job.reason} {job.remedy}".strip())
         seconds = (job.ended - job.started).total_seconds() if job.ended and job.started else 0.0
-        now = await engine.ask.index()
+        now, left_out = await engine.ask.index(), await engine.ask.left_out()
+        for one in left_out:
+            out.text(f"Not indexed: {one.path} {one.why}.")
         out.data({
             "state": job.state,
             "files": now.total,
             "terms": now.terms,
             "seconds": seconds,
             "result": job.result,
+            "left_out": [msgspec.to_builtins(one) for one in left_out],
         })  # fmt: skip
         return DONE if done else DID_NOT_HAPPEN
 
@@ -191,7 +194,7 @@ ROWS = [
         "Bring the search index up to date.",
         index,
         lambda p: p.add_argument("--rebuild", action="store_true", help="make it anew"),
-        gives="{state, files, terms, seconds, result}",
+        gives="{state, files, terms, seconds, result, left_out[{path, why}]}",
     ),
     Command(
         "doctor",

@@ -19,6 +19,12 @@ async def examine(rooms: Rooms) -> list[Finding]:
         found.append(
             Finding("warning", "index", index.note or index.state, "Run: palimpsest index")
         )
+    told = {finding.where for finding in found}
+    found += [
+        Finding("warning", one.path, f"It is not searched: it {one.why}.", "Make it UTF-8 text.")
+        for one in await rooms.index.left_out()
+        if one.path not in told
+    ]
     try:
         rooms.endpoints.role("chat")
     except UserError as error:

@@ -37,6 +37,7 @@ from app.engine.records import (
     Finding,
     IndexState,
     JobInfo,
+    LeftOut,
     Loss,
     MemoryView,
     ModelCall,
@@ -339,6 +340,10 @@ class Questions:
     async def index(self) -> IndexState:
         """What the index is doing now, compared with the disk; cheap while it is built."""
         return await self._rooms.index.check()
+
+    async def left_out(self) -> list[LeftOut]:
+        """The files that search cannot find, as their text cannot be read, by path."""
+        return await self._rooms.index.left_out()
 
     async def tools(self) -> list[str]:
         """Names of the tools whose calls and results can be found, for `tool:` filters."""

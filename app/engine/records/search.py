@@ -101,6 +101,13 @@ class SearchResult(Struct, frozen=True):
     nearest: tuple[str, ...] = ()
 
 
+class LeftOut(Struct, frozen=True):
+    """A file of the workspace that is not indexed, and why: "is written in UTF-16"."""
+
+    path: str
+    why: str
+
+
 class IndexState(Struct, frozen=True):
     """`state`: building, ready, stale, unavailable. `done` of `total` files while building.
 

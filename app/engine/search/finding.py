@@ -15,6 +15,7 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
+from app.engine.records import LeftOut
 from app.engine.search.conditions import conditions, within
 from app.engine.search.query import Filters, any_form
 from app.engine.search.rows import ROW_COLUMNS, Posting, Row
@@ -207,11 +208,13 @@ class Finding:
             number for (number,) in self._db.execute("SELECT id FROM files WHERE layer='sessions'")
         )
 
-    def unread(self) -> int:
-        """How many files are known, but left out as their text cannot be read."""
-        return self._db.execute(
-            "SELECT count(*) FROM files WHERE workspace=? AND problem<>''", (self._workspace,)
-        ).fetchone()[0]
+    def left_out(self) -> list[LeftOut]:
+        """The files that are known, but whose text cannot be read, by path."""
+        found = self._db.execute(
+            "SELECT path, problem FROM files WHERE workspace=? AND problem<>'' ORDER BY path",
+            (self._workspace,),
+        )
+        return [LeftOut(*row) for row in found]
 
     # ------------------------------------------------------------------ vocabulary
 

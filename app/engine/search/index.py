@@ -25,7 +25,7 @@ from typing import TypeVar, overload
 import apsw
 
 from app.engine.errors import StorageError
-from app.engine.records import IndexState, Query, SearchResult
+from app.engine.records import IndexState, LeftOut, Query, SearchResult
 from app.engine.search.documents import layer_of
 from app.engine.search.helper import WORTH, batches_apart
 from app.engine.search.matching import WIDTH
@@ -153,13 +153,16 @@ class MemoryIndex:
 
     async def tools(self) -> list[str]:
         """Names of the tools whose calls and results can be found, in order."""
+        return await self._told(lambda store: sorted(set(store.names()) - ROLES - {""}))
 
-        def read() -> list[str]:
-            names: set[str] = set() if self._writer is None else set(self._writer.names())
-            return sorted(names - ROLES - {""})
+    async def left_out(self) -> list[LeftOut]:
+        """The files that cannot be found, as their text cannot be read, by path."""
+        return await self._told(lambda store: store.left_out())
 
+    async def _told(self, read: Callable[[Store], list[T]]) -> list[T]:
+        """What the index tells of itself; nothing when it cannot be used."""
         try:
-            return await self._write(read)
+            return await self._write(lambda: [] if self._writer is None else read(self._writer))
         except StorageError:
             return []
 

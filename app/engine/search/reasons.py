@@ -22,18 +22,18 @@ def why_none(
     the index, but no longer in their files; `partial`: not everything could be looked through in
     time.
     """
-    left_out = 0 if store is None else _behind_filters(store, parsed, always)
-    if left_out:
-        noun = "match" if left_out == 1 else "matches"
-        return f"The filters leave out {left_out} {noun}."
+    behind = 0 if store is None else _behind_filters(store, parsed, always)
+    if behind:
+        noun = "match" if behind == 1 else "matches"
+        return f"The filters leave out {behind} {noun}."
     if gone:
         noun = "match has" if gone == 1 else "matches have"
         return f"{gone} {noun} gone from the files since they were indexed."
     said = [_nothing(parsed, partial)]
-    unread = 0 if store is None else store.unread()
-    if unread:
-        noun = "file is" if unread == 1 else "files are"
-        said.append(f"{unread} {noun} not indexed, as their text cannot be read.")
+    left_out = 0 if store is None else len(store.left_out())
+    if left_out:
+        noun = "file is" if left_out == 1 else "files are"
+        said.append(f"{left_out} {noun} not indexed, as their text cannot be read.")
     return " ".join(said)
 
 

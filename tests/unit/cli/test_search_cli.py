@@ -67,6 +67,23 @@ def test_layers_and_limits_are_kept_and_wrong_ones_refused(tmp_path: Path) -> No
     assert cli(tmp_path, "search", str(tmp_path / "none"), "pump").returncode == 3
 
 
+def test_files_that_are_not_indexed_are_named_with_the_reason(tmp_path: Path) -> None:
+    folder = tmp_path / "ws"
+    assert cli(tmp_path, "init", str(folder)).returncode == 0
+    put(folder, "memory/2026-06-01.md", "- The pump is new\n")
+    put(folder, "memory/2026-06-02.md", "").write_bytes("- 港口\n".encode("gbk"))
+    put(folder, "memory/archive/2025-06-02.md", "").write_bytes("- The pump\n".encode("utf-16"))
+    told = json.loads(cli(tmp_path, "index", str(folder), "--json").stdout)["left_out"]
+    assert [(one["path"], "UTF-16" in one["why"]) for one in told] == [
+        ("memory/2026-06-02.md", False), ("memory/archive/2025-06-02.md", True),
+    ]  # fmt: skip
+    said = cli(tmp_path, "index", str(folder)).stdout.splitlines()
+    assert said[1:] == [f"Not indexed: {one['path']} {one['why']}." for one in told]
+    found = json.loads(cli(tmp_path, "doctor", str(folder), "--json").stdout)["findings"]
+    paths = [one["where"] for one in found]
+    assert all(paths.count(one["path"]) == 1 for one in told), "each is told once"
+
+
 def test_the_index_says_what_it_holds_and_why_it_cannot_be_built(tmp_path: Path) -> None:
     folder = tmp_path / "ws"
     assert cli(tmp_path, "init", str(folder)).returncode == 0

@@ -106,6 +106,12 @@ def test_files_that_are_not_indexed_are_told(tmp_path: Path) -> None:
     async def work(index: MemoryIndex) -> None:
         result = await index.search(Query("港口"))
         assert "1 file is not indexed" in result.reason
+        (left_out,) = await index.left_out()
+        assert left_out.path == "memory/2026-06-02.md"
+        assert left_out.why.startswith("is written in")
+        put(tmp_path, "memory/2026-06-02.md", "- 港口\n")
+        await index.update("memory/2026-06-02.md")
+        assert await index.left_out() == []
 
     with_index(tmp_path, work)
 
