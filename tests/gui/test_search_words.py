@@ -9,13 +9,16 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QFontMetricsF
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 
+from app.engine.records import LeftOut
 from app.gui.look.theme import theme, token
 from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine, Place
 from app.gui.panes.search.page import PageView
 from app.gui.panes.search.pane import SearchPane
+from app.gui.widgets.buttons import Button
+from app.gui.widgets.dialogs import Question
 from app.gui.widgets.labels import T
 from tests.helpers.found import Ask, searched, settle
 
@@ -178,6 +181,34 @@ def test_when_nothing_else_helps_the_field_is_cleared(qloop, until, pane, ask, t
     pane.parts.none.take(1)
     settle(qloop, until, pane, pane.parts.start.isVisible)
     assert pane.field.query() == ""
+
+
+@pytest.mark.parametrize("helps", [False, True])
+def test_files_that_are_not_indexed_can_be_looked_at_and_copied(
+    qtbot, qloop, until, pane, ask, helps
+):
+    only(ask, lambda query: helps and query.text == "uplo*")
+    ask.reason = "No line or message holds this. 2 files are not indexed, as …"
+    ask.files = [LeftOut("memory/a.md", "is written in UTF-16"), LeftOut("b", "cannot be read")]
+    pane.field.set_query("uploxx")
+    settle(qloop, until, pane, lambda: pane.parts.none.ways)
+    ways = [(way.title, way.words) for way in pane.parts.none.ways]
+    named = ("Files that are not indexed", "2 files")
+    assert ways == (
+        [("Words that begin with “uplo”", "4 hits"), named]
+        if helps else [named, ("Clear the field", "Earlier searches, and how to ask")]
+    )  # fmt: skip
+    pane.parts.none.take(1 + ways.index(named))
+    settle(qloop, until, pane, lambda: pane.findChild(Question))
+    sheet = pane.findChild(Question)
+    assert sheet.findChild(QPlainTextEdit).toPlainText() == (
+        "memory/a.md is written in UTF-16\nb cannot be read"
+    )
+    copy = next(b for b in sheet.findChildren(Button) if b.text() == "Copy the list")
+    qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+    settle(qloop, until, pane, lambda: not pane.tasks.running("files"))
+    assert QApplication.clipboard().text().endswith("\nb cannot be read")
+    assert pane.parts.none.isVisible()
 
 
 # ---------------------------------------------------------------------------- large text, narrow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
 from PySide6.QtWidgets import QApplication
@@ -15,6 +16,7 @@ from app.engine.records import (
     DayLog,
     Hit,
     IndexState,
+    LeftOut,
     MemoryView,
     Query,
     SearchResult,
@@ -90,7 +92,11 @@ class Ask:
     async def tools(self):
         return ["execute", "grep"]
 
+    files: Sequence[LeftOut] = ()
     state = IndexState("ready", total=1204, done=1204)
+
+    async def left_out(self) -> Sequence[LeftOut]:
+        return self.files
 
     async def index(self) -> IndexState:
         return self.state

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from app.engine.records import LAYERS, Hit, HitPlace, IndexState, Query, SearchResult
+from app.engine.records import LAYERS, Hit, HitPlace, IndexState, LeftOut, Query, SearchResult
 from app.gui.look.text import number, plural, tr
 from app.gui.panes.search.filters import Filter, joined
 from app.gui.panes.search.model import IN_ALL, LAYER_WORDS
@@ -19,6 +19,7 @@ from app.gui.panes.search.model import IN_ALL, LAYER_WORDS
 AT_ONCE = 30  # newest hits that are shown before others are ranked
 FIRST = 200  # hits of the first page
 SHORTEST = 3  # letters of a beginning that is offered
+MOST_WAYS = 4
 MOST_NEAREST = 3  # words of nearly the same spelling that are offered
 # Hits of each further one. A larger page costs less for each hit, but the window paints at half its
 # speed while a worker makes it: 400 are made in some 30 ms, which one paint can wait for.
@@ -55,7 +56,7 @@ class Asked:
 @dataclass(frozen=True)
 class Out:
     """One way out of an empty result: what it would ask, "" for nothing more, and how many hits
-    that gives."""
+    that gives; or the files to name."""
 
     icon: str
     title: str
@@ -63,10 +64,13 @@ class Out:
     query: str
     mode: str
     layer: str
+    files: tuple[LeftOut, ...] = ()
 
     @property
     def words(self) -> str:
         """What it leads to."""
+        if self.files:
+            return plural(len(self.files), "{n} file", "{n} files")
         hits = plural(self.hits, "{n} hit", "{n} hits")
         return hits if self.query else tr("Earlier searches, and how to ask")
 
@@ -148,7 +152,7 @@ def _spot(place: Hit | HitPlace) -> tuple[str, int, str]:
 
 async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str) -> list[Out]:
     """What else could be asked, and how many hits each gives; those without hits are left out.
-    When none is left, to clear the field."""
+    When none is left, to clear the field. Files that are not indexed can be looked at."""
     asked = found.asked
     tries = [
         ("spell-check", tr("Search for “{word}”", word=word), replace(asked, text=text))
@@ -193,7 +197,12 @@ async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str
         out += await _single_words(ask, asked, filters, rest)
     elif not out and len(words) == 1:
         out += await _begun(ask, asked, filters, words[0])
-    return out or [Out("x", tr("Clear the field"), 0, "", asked.mode, asked.layer)]
+    files: tuple[LeftOut, ...] = ()
+    if "not indexed" in found.result.reason:
+        files = tuple(await ask.left_out())
+    named = [Out("file-x", tr("Files that are not indexed"), 0, "", "", "", files)] if files else []
+    cleared = [Out("x", tr("Clear the field"), 0, "", asked.mode, asked.layer)]
+    return [*out[: MOST_WAYS - 1], *named, *(out[MOST_WAYS - 1 :] if out else cleared)]
 
 
 def respelled(rest: str, nearest: Sequence[str]) -> list[tuple[str, str]]:

@@ -23,6 +23,7 @@ from app.gui.panes.search.results import Results
 from app.gui.panes.search.searching import Searching
 from app.gui.panes.search.start import Remembered
 from app.gui.widgets.action import Action
+from app.gui.widgets.dialogs import ask
 from app.gui.widgets.pane import Desk, Pane, Target
 
 NARROW = 800  # px below which the preview folds
@@ -288,11 +289,21 @@ class SearchPane(Pane):
         self.searching.soon(0.0)
 
     def _on_way_out(self, way: Out) -> None:
+        if way.files:
+            self.tasks.latest("files", self._name_files(way))
+            return
         self.searching.asked = replace(self.asked(), mode=way.mode, layer=way.layer)
         self._show_asked()
         self.field.set_query(way.query)
         self.field.setFocus()
         self.searching.soon(0.0)
+
+    async def _name_files(self, way: Out) -> None:
+        listed = "\n".join(tr("{path} {why}", path=f.path, why=f.why) for f in way.files)
+        words = tr("Their text cannot be read, so no search finds it. Save them as UTF-8 text.")
+        buttons = (("copy", tr("Copy the list"), "plain"), ("", tr("Close"), "primary"))
+        if await ask(self.window(), way.title, words, buttons, code=listed, width=620) == "copy":
+            QGuiApplication.clipboard().setText(listed)
 
     # ------------------------------------------------------------------ Qt's side
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.gui.look.text import preview, tr
 from app.gui.look.theme import token
-from app.gui.panes.search.asking import Out
+from app.gui.panes.search.asking import MOST_WAYS, Out
 from app.gui.widgets.labels import Clickable, IconLabel, KeyCaps, KeyLegend, Link, T
 from app.gui.widgets.paint import focus_ring, rounded, smooth
 from app.gui.widgets.rows import Row, RowList
@@ -23,7 +23,6 @@ from app.gui.widgets.surfaces import side_margin
 
 MOST_RECENT = 12
 MOST_SAVED = 40
-MOST_WAYS = 4
 _SAMPLES = {
     "role:user": "only what you said; also tool: day: session: in: has:",
     '"…"': "these words side by side",
