@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 
@@ -115,6 +116,21 @@ def test_the_frame_shows_sessions_status_and_reviews(window, qloop, bus):
     assert window.sidebar.sessions.rows_model.rows()[0].dot
     bus.publish(TurnEvent("s1", "finished"))
     assert not window.sidebar.sessions.rows_model.rows()[0].dot
+
+
+def test_an_index_that_is_behind_is_looked_at_until_it_is_not(window, qloop, desk):
+    now = desk.engine.ask.status
+    states = [IndexState("stale", 3, 4), IndexState("stale", 3, 4), IndexState("ready", 4, 4)]
+
+    async def status():
+        return replace(await now(), index=states.pop(0))
+
+    desk.engine.ask.status = status
+    shown = window.status.work.accessibleName
+    window.start()
+    qloop.run_until_complete(until(lambda: shown() == "Index is catching up"))
+    qloop.run_until_complete(until(lambda: shown() == "Index up to date"))
+    assert not states
 
 
 def test_keys_lead_to_places_and_back(window, qloop, qtbot):

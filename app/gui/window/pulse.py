@@ -1,7 +1,8 @@
 """What the frame itself shows of the engine: sessions, status, which replies run.
 
 Looks again when the engine says that something changed, at most every 60 ms, and never before
-`start()`: the window is up earlier than the engine.
+`start()`: the window is up earlier than the engine. While the index is behind the files it looks
+again by itself: nobody says when it has caught up with what the engine wrote.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 STATUS_KINDS = {"jobs", "index", "settings", "workspace", "proposals", "context", "evicted"}
 EVERY = 60  # ms
+BEHIND = 500  # ms
 ENDS = ("finished", "stopped", "failed")
 
 
@@ -40,6 +42,8 @@ class Pulse(QObject):
         self._replies: set[str] = set()
         self._later = QTimer(self, singleShot=True, interval=EVERY)
         self._later.timeout.connect(self._look)
+        self._behind = QTimer(self, singleShot=True, interval=BEHIND)
+        self._behind.timeout.connect(self._look_at_status)
         desk.signals.changed.connect(self._on_changed)
         desk.signals.activity.connect(self._on_activity)
         desk.signals.turn.connect(self._on_turn)
@@ -58,6 +62,9 @@ class Pulse(QObject):
         self._look_soon()
 
     def _on_activity(self, _event: Activity) -> None:
+        self._look_at_status()
+
+    def _look_at_status(self) -> None:
         self._stale.add("status")
         self._look_soon()
 
@@ -85,4 +92,7 @@ class Pulse(QObject):
         self.sessions.emit(await self._desk.engine.ask.sessions())
 
     async def _read_status(self) -> None:
-        self.status.emit(await self._desk.engine.ask.status())
+        status = await self._desk.engine.ask.status()
+        self.status.emit(status)
+        if status.index.state == "stale":
+            self._behind.start()
