@@ -1,4 +1,5 @@
-"""The scrubber by the mouse: dragging reads the file as it was, the other handle chooses a pair."""
+"""The scrubber: dragging reads the file as it was, the other handle chooses a pair; what its marks
+mean is told where there is room."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
+from app.gui.panes.memory.scrubber import Scrubber
+from app.gui.widgets.marks import KindMark
 from tests.helpers.memory_place import (
     did,
     memory,
@@ -52,5 +55,26 @@ def test_dragging_shows_each_version_and_two_handles_make_a_pair(
             qtbot.mouseMove(line, at(2, low))
             assert line.shows == 1, "let go, it is not dragged any more"
             assert memory(demo_folder) == before, "looking writes nothing"
+
+    qloop.run_until_complete(main())
+
+
+def test_what_the_marks_mean_cuts_nothing_off(
+    qloop: asyncio.AbstractEventLoop, demo_folder: Path, qtbot: QtBot
+) -> None:
+    async def main() -> None:
+        async with shown(demo_folder, qtbot) as (pane, _, _w):
+            versions = await pane.desk.engine.ask.versions()
+        strip = Scrubber()
+        qtbot.addWidget(strip)
+        strip.set_versions(versions, versions[0].when, False)
+        told: set[bool] = set()
+        strip.show()
+        for width in range(500, 1200, 20):
+            strip.resize(width, strip.height())
+            strip.layout().activate()
+            told.add(any(mark.isVisible() for mark in strip.findChildren(KindMark)))
+            assert strip.compare.width() >= strip.compare.sizeHint().width()
+        assert told == {True, False}
 
     qloop.run_until_complete(main())

@@ -28,7 +28,8 @@ from app.gui.widgets.surfaces import Hairline
 STEP = 26  # least px between two marks
 EDGE = 24
 LEGEND = ("consolidation", "saved", "hand", "restored", "external")
-LEGEND_FROM = 860  # px of width
+BETWEEN_MEANINGS = 6  # px, behind each
+BESIDE_LEGEND = 60  # px that part it from the rest at least
 
 
 class VersionLine(QWidget):
@@ -282,10 +283,11 @@ class Scrubber(QWidget):
         self.count.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.compare = Link("")
         self.compare.clicked.connect(self._on_compare)
-        head = QHBoxLayout()
+        self._title = T(tr("Versions"), "small", weight=600)
+        self._head = head = QHBoxLayout()
         head.setContentsMargins(24, 6, 16, 0)
         head.setSpacing(8)
-        head.addWidget(T(tr("Versions"), "small", weight=600))
+        head.addWidget(self._title)
         head.addWidget(self.count)
         head.addSpacing(4)
         head.addWidget(self.compare)
@@ -296,7 +298,7 @@ class Scrubber(QWidget):
             word = T(mark_word(kind), "small", "text_soft")
             head.addWidget(mark)
             head.addWidget(word)
-            head.addSpacing(6)
+            head.addSpacing(BETWEEN_MEANINGS)
             self._legend += [mark, word]
         row = QHBoxLayout()
         row.setContentsMargins(20, 0, 20, 0)
@@ -337,9 +339,17 @@ class Scrubber(QWidget):
         self.count.setText(words if self._whole else tr("none yet"))
         old, new = self.pair()
         self.compare.setVisible(bool(old and new))
-        for widget in self._legend:  # nothing to read where there is no mark
-            widget.setVisible(self.width() > LEGEND_FROM and self._whole > 0)
         self.compare.setText(tr("Compare {old} with {new}", old=number(old), new=number(new)))
+        legible = self._whole > 0 and self._legend_fits()  # nothing to read where there is no mark
+        for widget in self._legend:
+            widget.setVisible(legible)
+
+    def _legend_fits(self) -> bool:
+        """Whether the meanings stand beside the rest at this size of the text."""
+        margins, told = self._head.contentsMargins(), (self._title, self.count, self.compare)
+        wide = sum(one.sizeHint().width() + self._head.spacing() for one in (*told, *self._legend))
+        around = margins.left() + margins.right() + BESIDE_LEGEND + len(LEGEND) * BETWEEN_MEANINGS
+        return self.width() >= wide + around
 
     def pair(self) -> tuple[int, int]:
         """The two versions under the handles, the older first; (0, n) when there is only one."""
