@@ -133,6 +133,36 @@ def test_find_marks_hits_and_walks_them(pane: TimelinePane, qloop, until) -> Non
     assert pane.page.finder.hits == []
 
 
+@pytest.mark.parametrize(
+    ("needle", "row"), [("what was said", "e5"), ("LS -L", "e6"), ("boom", "e8")]
+)
+def test_a_hit_that_is_folded_away_is_unfolded_as_one_comes_to_it(
+    pane: TimelinePane, qloop, until, needle: str, row: str
+) -> None:
+    started(pane, qloop, until)
+    sheet = pane.page.sheet
+    assert not sheet.is_open(sheet.rows[sheet.row_of(row)])
+    pane.find()
+    pane.page.find_bar.field.setText(needle)
+    pane.page.finder.now()
+    qloop.run_until_complete(settled(pane, until))
+    assert sheet.current().id == row
+    assert sheet.is_open(sheet.current())
+    assert needle.casefold() in pane.page.sheet.text_of(sheet.current_at(), 0).casefold()
+    assert [block.id for block in sheet.rows if sheet.is_open(block)] == [row]
+
+
+def test_a_target_with_words_unfolds_what_holds_them(pane: TimelinePane, qloop, until) -> None:
+    started(pane, qloop, until)
+    for find, opened in (("shell", []), ("ls -l", ["e6"])):
+        target = Target("timeline", session_id="a", entry_id="e7", find=find)
+        qloop.run_until_complete(pane.open(target))
+        qloop.run_until_complete(settled(pane, until))
+        sheet = pane.page.sheet
+        assert sheet.current().id == "e6"
+        assert [block.id for block in sheet.rows if sheet.is_open(block)] == opened
+
+
 def test_a_brushed_range_is_told_in_words_and_cleared(pane: TimelinePane, qloop, until) -> None:
     started(pane, qloop, until)
     axis = pane.page.axis

@@ -44,12 +44,13 @@ class Find:
         page.sheet.marks_of = self._marks
 
     def open(self, text: str = "") -> None:
-        """Show the bar; with `text`, look for that without moving."""
+        """Show the bar; with `text`, look for that without moving, and unfold it where one is."""
         self._bar.show()
         if text:
             self._bar.field.setText(text)
             self._later.stop()
             self.now(move=False)
+            self._page.sheet.unfold(self._page.sheet.current_at(), text)
         self._bar.field.setFocus()
         self._bar.field.selectAll()
 
@@ -83,7 +84,7 @@ class Find:
         self._now = next((i for i, at in enumerate(hits) if at >= here), 0) if hits else -1
         self._tell()
         if move and hits:
-            self._page.jump(hits[self._now], "middle")
+            self._go()
         self._page.sheet.viewport().update()
 
     def walk(self, by: int) -> None:
@@ -111,6 +112,7 @@ class Find:
             if hits:
                 wanted = fresh[hits[0 if by > 0 else -1]]
                 await self._page.show_ahead(ahead, place_of_entry(ahead.items, wanted.id))
+                self._page.sheet.unfold(self._page.sheet.current_at(), needle)
                 self.now(move=False)
                 return
         self._round(by)
@@ -121,7 +123,10 @@ class Find:
         else:
             self._now = (self._now + by) % len(self.hits)
             self._tell()
-            self._page.jump(self.hits[self._now], "middle")
+            self._go()
+
+    def _go(self) -> None:
+        self._page.jump(self.hits[self._now], "middle", self._bar.field.text())
 
     def _tell(self) -> None:
         reading = self._page.reading

@@ -197,8 +197,8 @@ class SessionPage(QWidget):
             self._landing = False
         self._on_scrolled(self.sheet.visible().start)
 
-    async def show_item(self, at: int, *, how: str = "middle") -> None:
-        """Make an item current and visible, opening what hides it."""
+    async def show_item(self, at: int, *, how: str = "middle", needle: str = "") -> None:
+        """Make an item current and visible, opening what hides it, and `needle` in it."""
         if self.mode == "log":
             folds = folds_around(self.items, at) - self.opened
             if folds and self._row(at) < 0:
@@ -208,14 +208,16 @@ class SessionPage(QWidget):
             self.set_mode("log", run=False)
             await self.rebuild()
         row = self._row(at)
+        if needle:
+            self.sheet.unfold(row, needle)
         if row >= 0:
             self.sheet.set_current(row, show=how)
 
     def _row(self, at: int) -> int:
         return self.sheet.row_of(self.items[at].id) if 0 <= at < len(self.items) else -1
 
-    def jump(self, at: int, how: str = "top") -> None:
-        self._pane.tasks.latest("jump", self.show_item(at, how=how))
+    def jump(self, at: int, how: str = "top", needle: str = "") -> None:
+        self._pane.tasks.latest("jump", self.show_item(at, how=how, needle=needle))
 
     def set_mode(self, mode: str, *, run: bool = True) -> None:
         self.mode = "model" if mode == "model" else "log"

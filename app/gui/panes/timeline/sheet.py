@@ -72,6 +72,14 @@ class Sheet(UnevenRows):
             end += 1
         self.remeasure(range(at, end))
 
+    def unfold(self, at: int, needle: str) -> None:
+        """Open the body of a row in which `needle` (not case sensitive) is folded away."""
+        if not 0 <= at < len(self.rows):
+            return
+        laid, wanted = self.laid(at), needle.casefold()
+        if not laid.open and any(wanted in part.text.casefold() for part in laid.shown.body):
+            self.toggle(self.rows[at].id)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         plain = event.modifiers() in (MODIFIERS.NoModifier, MODIFIERS.KeypadModifier)
         by = {Qt.Key.Key_Home: -1, Qt.Key.Key_End: 1}.get(Qt.Key(event.key()), 0)
