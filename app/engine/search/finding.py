@@ -7,6 +7,7 @@ statement ends with `apsw.InterruptError` once nobody waits any more.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ import apsw
 from msgspec import Struct
 
 from app.engine.records import LeftOut
+from app.engine.search.bm25 import Measure, Standing
 from app.engine.search.conditions import conditions, within
 from app.engine.search.query import Filters, any_form
 from app.engine.search.rows import ROW_COLUMNS, Posting, Row
@@ -27,10 +29,16 @@ COUNTED, FEW = 3_000, 30
 when only a few of them pass the filters, all are looked at."""
 RANKED = 800
 """Documents that are put in order by how well they match; of more, the newest."""
+FREQUENT, SAMPLE = 1_000, 10_000
+"""Documents of a phrase that are counted to know how rare it is; of one that stands in more, its
+share of so many of the newest tells."""
 POSTINGS = 4_000
 """Documents of one term that natural mode weighs; of a more frequent one, the newest."""
 ALL_POSTINGS = 24_000
 """The same of all terms of a question, about."""
+
+
+_PHRASE = re.compile(r'"[^"]*"\*?')
 
 
 class Ranked(Struct, frozen=True):
@@ -56,6 +64,7 @@ class Finding:
     def __init__(self, db: apsw.Connection, workspace: str) -> None:
         # apsw types a value as bytes, numbers or text; which it is, the statement says.
         self._db: Any = db
+        self._measure = Measure(db)
         self._workspace = workspace
         self._halt: Callable[[], bool] | None = None
 
@@ -102,15 +111,37 @@ class Finding:
         One walk over the matches, newest first and bounded, so that a word of every line costs
         little more than a rare one.
         """
+        self._measure.take(self._standing(expression))
         lowest = self._lowest(expression, filters)
         found, counts = self._newest(expression, without, filters, lowest)
         if lowest and len(found) < FEW:
             lowest = 0
             found, counts = self._newest(expression, without, filters, lowest)
-        last = -found[-1][1] if len(found) == RANKED else 0
-        found.sort()
-        best = [(-rank, -number) for rank, number, _ in found]
+        last = found[-1][1] if len(found) == RANKED else 0
+        found.sort(reverse=True)
+        best = [(score, number) for score, number, _ in found]
         return Ranked(best, dict(counts), not lowest and counts.total() < COUNTED, last or lowest)
+
+    def _standing(self, expression: str) -> list[Standing]:
+        """Where each phrase of an expression stands, in their order. Nothing of a single one."""
+        phrases: list[str] = _PHRASE.findall(expression)
+        if len(phrases) == 1:
+            return []
+        counts = [self._counted(phrase, FREQUENT) for phrase in phrases]
+        newest = "SELECT id FROM docs ORDER BY id DESC LIMIT 1 OFFSET ?"
+        frequent = FREQUENT in counts
+        begin = self._db.execute(newest, (SAMPLE - 1,)).fetchone() if frequent else None
+        return [
+            self._frequent(phrase, begin) if count == FREQUENT else Standing(count)
+            for phrase, count in zip(phrases, counts, strict=True)
+        ]
+
+    def _frequent(self, phrase: str, begin: tuple[int] | None) -> Standing:
+        """Where a frequent phrase stands, by the `SAMPLE` documents from row id `begin`; by all
+        when there are no more."""
+        sql = "SELECT count(*) FROM terms WHERE terms MATCH ? AND rowid>=?"
+        count = self._db.execute(sql, (phrase, begin[0] if begin else 0)).fetchone()[0]
+        return Standing(FREQUENT, count / SAMPLE) if begin else Standing(count)
 
     def _lowest(self, expression: str, filters: Filters) -> int:
         """The row id down to which filters are held against matches; 0 for all of them."""
@@ -128,11 +159,10 @@ class Finding:
     def _newest(
         self, expression: str, without: str, filters: Filters, lowest: int
     ) -> tuple[list[tuple[float, int, str]], Counter[str]]:
-        """(rank, negative row id, layer) of the newest matches, and how many there are of each
-        layer."""
+        """(score, row id, layer) of the newest matches, and how many there are of each layer."""
         where, values = self._where(expression, without, filters)
         sql = (
-            "SELECT t.rank, -t.rowid, f.layer FROM terms t JOIN docs d ON d.id=t.rowid "
+            "SELECT measured(t.terms), t.rowid, f.layer FROM terms t JOIN docs d ON d.id=t.rowid "
             f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} AND t.rowid>=? "
             "ORDER BY t.rowid DESC LIMIT ?"
         )
@@ -140,7 +170,7 @@ class Finding:
         counts = Counter(layer for _, _, layer in found)
         if len(found) == RANKED:
             further, _ = self.count(
-                expression, without, filters, below=-found[-1][1], lowest=lowest,
+                expression, without, filters, below=found[-1][1], lowest=lowest,
                 most=COUNTED - RANKED,
             )  # fmt: skip
             counts.update(further)
@@ -232,11 +262,11 @@ class Finding:
         """In how many documents each word or stem stands, up to `COUNTED`."""
         return {word: self._counted(any_form(word)) for word in words}
 
-    def _counted(self, expression: str) -> int:
+    def _counted(self, expression: str, most: int = COUNTED) -> int:
         if self._stopping():
             raise apsw.InterruptError
         sql = "SELECT count(*) FROM (SELECT 1 FROM terms WHERE terms MATCH ? LIMIT ?)"
-        return self._db.execute(sql, (expression, COUNTED)).fetchone()[0]
+        return self._db.execute(sql, (expression, most)).fetchone()[0]
 
     def _vocabulary(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         self._db.execute(

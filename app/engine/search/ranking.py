@@ -16,13 +16,13 @@ Pure. Invariant: scores are larger for better hits; equal ones newest first.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from heapq import nlargest
 
 from msgspec import Struct
 
+from app.engine.search.bm25 import rarity
 from app.engine.search.rows import QUESTION, Posting, Row
 
 NEIGHBOURS = (0.6, 0.35, 0.2)
@@ -136,11 +136,6 @@ class Weighing:
         score += SESSION * self._files.get(place[0], 0.0)
         score *= 1 + MORE * met / len(self._terms)
         return score * ASKING if asks else score
-
-
-def rarity(count: int, total: int) -> float:
-    """What a term is worth that stands in `count` of `total` documents (BM25's weight)."""
-    return math.log(1 + (max(total - count, 0) + 0.5) / (count + 0.5)) if count else 0.0
 
 
 def _around(read: Mapping[Place, Reading]) -> set[Place]:

@@ -15,16 +15,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from app.engine.search.bm25 import rarity, strength
 from app.engine.search.natural import Unit, stop_words
-from app.engine.search.ranking import Place, Reading, rarity
+from app.engine.search.ranking import Place, Reading
 from app.engine.search.stems import stem
 from app.engine.search.terms import asks, main_and_other_terms
 
 READ = 20_000
 """Characters of a text that are looked at."""
-OFTEN, LENGTH = 1.2, 0.3
-"""BM25's k1 and b: how soon a repeated term counts no more, and how much a long text loses. The
-entries of a conversation are short, so b is lower than for the pages it is known from."""
+LENGTH = 0.3
+"""BM25's b: the entries of a conversation are short, so a long one loses less than a page does."""
 USUAL_WORDS = 200
 """Words above which a text counts no further when the usual length is taken."""
 SPEAKER, MENTIONED = 2.5, 0.8
@@ -83,7 +83,7 @@ def readings(seen: Mapping[Place, Read], units: Sequence[Unit]) -> dict[Place, R
     return {
         place: Reading(
             [
-                _strength(count, one.length / usual) * _said(unit, one, names)
+                strength(count, one.length / usual, LENGTH) * _said(unit, one, names)
                 for count, unit in zip(one.counts, units, strict=True)
             ],
             one.asks,
@@ -96,13 +96,6 @@ def _usual(seen: Mapping[Place, Read]) -> float:
     """The usual length of a text."""
     lengths = [min(one.length, USUAL_WORDS) for one in seen.values()]
     return sum(lengths) / max(1, len(lengths)) or 1.0
-
-
-def _strength(count: int, length: float) -> float:
-    """BM25's own measure; `length` is a text's length over the usual one."""
-    if not count:
-        return 0.0
-    return count * (OFTEN + 1) / (count + OFTEN * (1 - LENGTH + LENGTH * length))
 
 
 def _said(unit: Unit, one: Read, names: frozenset[str]) -> float:
@@ -150,7 +143,7 @@ def with_shared(
         (
             score
             + sum(
-                worth * _strength(seen[place].stems[word], seen[place].length / usual)
+                worth * strength(seen[place].stems[word], seen[place].length / usual, LENGTH)
                 for word, worth in words.items()
                 if word in seen[place].stems
             ),
