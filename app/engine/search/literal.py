@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -26,7 +25,7 @@ from app.engine.search.documents import (
     session_of,
 )
 from app.engine.search.query import Filters
-from app.engine.search.rows import ERROR, Cursor, Document, Marked, moment
+from app.engine.search.rows import ERROR, EVICTED, Cursor, Document, moment
 from app.engine.search.scanner import newest_first, scan
 
 MOST = 5_000
@@ -68,7 +67,6 @@ def scan_files(
         if layer is None or not _wants_file(filters, layer, session_of(path)):
             continue
         with suppress(OSError, Encoding), open_for_reading(place_of(root, path)) as file:
-            evicted = _evicted(file, path, filters)
             written = moment(marks[path].mtime_ns / 1e9)
             for document in documents(file, layer, path, Cursor(), zone):
                 if halt():
@@ -79,8 +77,6 @@ def scan_files(
                     continue
                 when = document.when or written
                 if not _wants(filters, document, when):
-                    continue
-                if evicted is not None and document.entry not in evicted:
                     continue
                 places = judge(document.text)
                 if places is not None:
@@ -114,17 +110,5 @@ def _wants(filters: Filters, doc: Document, when: datetime | None) -> bool:
         or (filters.before and (when is None or when >= filters.before))
         or ("tool" in filters.has and not doc.tool)
         or ("error" in filters.has and not doc.flags & ERROR)
+        or ("evicted" in filters.has and not doc.flags & EVICTED)
     )
-
-
-def _evicted(file: BinaryIO, path: str, filters: Filters) -> frozenset[str] | None:
-    """The entries of a log whose results were put aside; None when nobody asks for that.
-
-    It stands further down in the log, so the log is read once more.
-    """
-    if "evicted" not in filters.has:
-        return None
-    if layer_of(path) != "sessions":
-        return frozenset()
-    told = documents(file, "sessions", path, Cursor())
-    return frozenset(one.entry for one in told if isinstance(one, Marked))

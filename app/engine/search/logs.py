@@ -1,11 +1,10 @@
 """What of a session log can be found: its messages, calls and results.
 
 Idea: a line is an entry, an entry with a text is a document. What later entries say of earlier ones
-(a result was put aside, a message is not to be remembered) is told in the order of the log; a
-reading from the beginning knows it before, from one look for such entries. What is hidden stays so
-for the calls and results that follow. A log is read as
-specification, section 3.4 describes it; reasoning, and what the engine put into the context
-itself, is not searched.
+(a result was put aside, a message is not to be remembered) is known of what is read from one look
+ahead, and told for what was read before. An eviction speaks of what stands before it; what is
+hidden stays so for the calls and results that follow. A log is read as specification, section 3.4
+describes it; reasoning, and what the engine put into the context itself, is not searched.
 
 Invariant: reading a log in parts tells the same as reading it at once, or says `Shown`, upon which
 it has to be read from its beginning.
@@ -25,6 +24,7 @@ from msgspec import Struct
 
 from app.engine.search.rows import (
     ERROR,
+    EVICTED,
     QUESTION,
     Cursor,
     Document,
@@ -65,15 +65,16 @@ class _Entry(Struct):
 _DECODER = msgspec.json.Decoder(_Entry)
 _INJECTED = frozenset({"recall", "session_context", "summary", "continuation", "interrupted"})
 _ROLES = {"USER": "user", "ASSISTANT": "assistant", "TOOL": "tool", "SYSTEM": "system"}
-_MARK = b'"mark"'
+_MARK, _EVICTION = b'"mark"', b'"eviction"'
 _WANTED = re.compile(rb'"(?:message|tool_use|tool_result|eviction|mark)"')
 
 
 def entries(file: BinaryIO, cursor: Cursor) -> Iterator[Told]:
-    """What the log tells from `cursor` on; an unfinished last line is left for the next time."""
-    known = 0
-    if cursor.offset == 0:
-        cursor.hidden, known = _hidden(file)
+    """What the log tells from `cursor` on; an unfinished last line is left for the next time, and
+    what came since one looked ahead."""
+    ahead, fresh = _look_ahead(file, cursor.offset), cursor.offset == 0
+    if fresh:
+        cursor.hidden = frozenset(ahead.hidden)
     file.seek(cursor.offset)
     while True:
         raw = file.readline(LONGEST_LINE)
@@ -83,6 +84,8 @@ def entries(file: BinaryIO, cursor: Cursor) -> Iterator[Told]:
             if not _skip_line(file, raw, cursor):
                 return
             continue
+        if cursor.offset + len(raw) > ahead.end:
+            return
         offset = cursor.past(raw)
         entry = _decode(raw)
         if entry is None:
@@ -93,36 +96,53 @@ def entries(file: BinaryIO, cursor: Cursor) -> Iterator[Told]:
         if entry.type == "eviction":
             yield from (Marked(one) for one in _targets(entry.target))
         elif entry.type == "mark":
-            if offset >= known:
+            if not fresh:
                 told = list(_told(entry))
                 cursor.hidden |= {one.entry for one in told if isinstance(one, Hidden)}
                 yield from told
         elif text := _text(entry):
             if not cursor.hidden or _owner(_sound(entry.id)) not in cursor.hidden:
-                yield _document(entry, text, cursor, offset, len(raw))
+                evicted = ahead.evicted.get(_sound(entry.id), -1) > offset
+                yield _document(entry, text, cursor, offset, len(raw), evicted=evicted)
             cursor.order += 1
 
 
-def _hidden(file: BinaryIO) -> tuple[frozenset[str], int]:
-    """The messages a log wants to be forgotten, and up to which offset it was asked."""
-    file.seek(0)
-    end, tail, any_marks = 0, b"", False
-    while part := file.read(1 << 20):
-        any_marks = any_marks or _MARK in tail + part
-        tail = part[-len(_MARK) :]
-        end += len(part)
+class _Ahead(Struct):
+    """What the lines up to offset `end` say of others: the messages that are to be forgotten, and
+    for an entry whose result was put aside where that is told last."""
+
+    end: int
     hidden: set[str] = set()
-    if any_marks:
-        file.seek(0)
-        for raw in iter(lambda: file.readline(LONGEST_LINE), b""):
-            if file.tell() > end:
-                end = file.tell() - len(raw)
-                break
-            entry = _decode(raw) if _MARK in raw and raw.endswith(b"\n") else None
-            if entry is not None and entry.type == "mark":
-                for told in _told(entry):
-                    (hidden.add if isinstance(told, Hidden) else hidden.discard)(told.entry)
-    return frozenset(hidden), end
+    evicted: dict[str, int] = {}
+
+
+def _look_ahead(file: BinaryIO, begin: int) -> _Ahead:
+    file.seek(begin)
+    end, tail, any_told = begin, b"", False
+    while part := file.read(1 << 20):
+        any_told = any_told or _tells(tail + part)
+        tail = part[-len(_EVICTION) :]
+        end += len(part)
+    ahead, offset = _Ahead(end), begin
+    if not any_told:
+        return ahead
+    file.seek(begin)
+    for raw in iter(lambda: file.readline(LONGEST_LINE), b""):
+        if offset + len(raw) > end:
+            break
+        entry = _decode(raw) if _tells(raw) and raw.endswith(b"\n") else None
+        if entry is not None and entry.type == "eviction":
+            ahead.evicted |= dict.fromkeys(_targets(entry.target), offset)
+        elif entry is not None and entry.type == "mark":
+            for told in _told(entry):
+                change = ahead.hidden.add if isinstance(told, Hidden) else ahead.hidden.discard
+                change(told.entry)
+        offset += len(raw)
+    return ahead
+
+
+def _tells(raw: bytes) -> bool:
+    return _MARK in raw or _EVICTION in raw
 
 
 def _told(entry: _Entry) -> Iterator[Hidden | Shown]:
@@ -154,14 +174,16 @@ def _skip_line(file: BinaryIO, begun: bytes, cursor: Cursor) -> bool:
     return False
 
 
-def _document(entry: _Entry, text: str, cursor: Cursor, offset: int, length: int) -> Document:
+def _document(
+    entry: _Entry, text: str, cursor: Cursor, offset: int, length: int, *, evicted: bool
+) -> Document:
     role, tool = _ROLES.get(entry.role.upper(), "user"), ""
     if entry.type == "tool_use":
         role, tool = "assistant", entry.name or ""
     elif entry.type == "tool_result":
         role, tool = "tool", entry.name or ""
     when = None if cursor.when is None else datetime.fromtimestamp(cursor.when, UTC)
-    flags = ERROR if entry.isError else 0
+    flags = (ERROR if entry.isError else 0) | (EVICTED if evicted else 0)
     if asks(text):
         flags |= QUESTION
     return Document(

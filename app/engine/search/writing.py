@@ -42,14 +42,20 @@ class Writing:
         self._names = {"": 0}
 
     def add(self, found: Sequence[tuple[int, Piece]]) -> None:
-        """Put the documents of pieces in, each with its file's id; then what they say of others."""
+        """Put the documents of pieces in, each with its file's id, and what they say of others."""
+        for file, piece in found:
+            self._mark(file, piece.marked)  # what is there; the piece's own documents know of it
+        self._put(found)
+        for file, piece in found:
+            self._hide(file, piece.hidden)
+
+    def _put(self, found: Sequence[tuple[int, Piece]]) -> None:
         ours = [
             (file, _moment(doc, piece), doc, terms)
             for file, piece in found
             for doc, terms in zip(piece.documents, piece.terms, strict=True)
         ]
         if not ours:
-            self._told(found)
             return
         numbers = self._numbers([ms // 1000 for _, ms, _, _ in ours])
         met = {name for _, _, doc, _ in ours for name in (doc.role, doc.tool)}
@@ -67,7 +73,6 @@ class Writing:
         terms = sorted(zip(numbers, (one[3] for one in ours), strict=True))
         for part in _parts(terms, lambda row: len(row[1])):
             self._db.execute(_TERMS, (bound(part),))
-        self._told(found)
 
     def drop(self, files: list[int]) -> None:
         """Take all documents of these files out."""
@@ -112,11 +117,6 @@ class Writing:
         return found[0]
 
     # ------------------------------------------------------------------ the rest
-
-    def _told(self, found: Sequence[tuple[int, Piece]]) -> None:
-        for file, piece in found:
-            self._mark(file, piece.marked)
-            self._hide(file, piece.hidden)
 
     def _name(self, name: str) -> int:
         """The number of a role or a tool."""

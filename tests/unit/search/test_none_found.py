@@ -168,6 +168,30 @@ def test_evicted_results_are_filtered_with_and_without_an_index(
     with_index(tmp_path, work, whole=whole)
 
 
+@pytest.mark.parametrize("how", ["followed", "at once", "scanned"])
+def test_an_eviction_tells_of_what_was_there_before_it(tmp_path: Path, how: str) -> None:
+    def put_aside(number: int, target: str) -> dict[str, Any]:
+        return {"v": 1, "seq": number, "type": "eviction", "id": f"e-{number}", "target": target}
+
+    entries = [
+        put_aside(1, "m-7"), said(2, "first lamp", id="m-7"), put_aside(3, "m-7"),
+        said(4, "second lamp", id="m-7"), said(5, "third lamp", id="m-5"), put_aside(6, "m-5"),
+    ]  # fmt: skip
+    log = talk(tmp_path, "s-1", *entries[:1])
+    if how == "scanned":
+        put(tmp_path, ".palimpsest/index.db", "no database at all")
+
+    async def work(index: MemoryIndex) -> None:
+        for so_far in range(2 if how == "followed" else len(entries), len(entries) + 1):
+            talk(tmp_path, "s-1", *entries[:so_far])
+            await index.update(log)
+        found = await index.search(Query("lamp has:evicted", newest_first=True))
+        assert [hit.text for hit in found.hits] == ["third lamp", "first lamp"]
+        assert (await index.search(Query("lamp"))).total == 3
+
+    with_index(tmp_path, work, whole=how == "followed")
+
+
 def test_without_an_index_more_of_the_terms_still_rank_higher(tmp_path: Path) -> None:
     talk(
         tmp_path, "s-1", said(1, "the lamp of the harbour"), said(2, "a lamp"), said(3, "a lamp"),
