@@ -17,7 +17,8 @@ def conditions(
 ) -> tuple[list[str], list[Any]]:
     """Conditions on `terms t`, `docs d` and `files f`, and the values they bind.
 
-    `late` is by how many seconds a row id may lie behind its document's moment.
+    `late` is by how many seconds a row id may lie behind its document's moment. (`folded` is no
+    function of SQLite's: the connection has it from us.)
     """
     where, values = ["f.workspace=?"], [workspace]
     if match and without:
@@ -38,7 +39,7 @@ def conditions(
             if names:
                 marks = ",".join("?" * len(names))
                 if column != "f.layer":
-                    marks = f"SELECT id FROM names WHERE lower(name) IN ({marks})"
+                    marks = f"SELECT id FROM names WHERE folded(name) IN ({marks})"
                 where.append(f"{column} {operator} ({marks})")
                 values += sorted(names)
     for more, more_values in (

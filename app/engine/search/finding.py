@@ -21,7 +21,7 @@ from app.engine.search.bm25 import Measure, Standing
 from app.engine.search.conditions import conditions, within
 from app.engine.search.query import Filters, any_form
 from app.engine.search.rows import ROW_COLUMNS, Posting, Row
-from app.engine.search.terms import FENCE, STEM_MARK
+from app.engine.search.terms import FENCE, STEM_MARK, fold
 from app.engine.search.writing import EACH, bound
 
 COUNTED, FEW = 3_000, 30
@@ -65,6 +65,7 @@ class Finding:
         # apsw types a value as bytes, numbers or text; which it is, the statement says.
         self._db: Any = db
         self._measure = Measure(db)
+        self._db.create_scalar_function("folded", fold, 1, deterministic=True)
         self._workspace = workspace
         self._halt: Callable[[], bool] | None = None
 

@@ -27,6 +27,7 @@ from app.engine.search.documents import (
 from app.engine.search.query import Filters
 from app.engine.search.rows import ERROR, EVICTED, Cursor, Document, moment
 from app.engine.search.scanner import newest_first, scan
+from app.engine.search.terms import fold
 
 MOST = 5_000
 """Matches collected at most, so that memory stays flat."""
@@ -100,7 +101,7 @@ def _wants_file(filters: Filters, layer: str, session: str) -> bool:
 
 
 def _wants(filters: Filters, doc: Document, when: datetime | None) -> bool:
-    tool = doc.tool.lower()
+    tool = fold(doc.tool)
     return not (
         (filters.roles and doc.role not in filters.roles)
         or doc.role in filters.not_roles

@@ -63,7 +63,8 @@ class Term(Struct, frozen=True):
 
 
 class Filters(Struct, frozen=True):
-    """What a hit must be. Empty means no condition; instants are UTC, `before` is exclusive."""
+    """What a hit must be. Empty means no condition; instants are UTC, `before` is exclusive, names
+    of tools are folded."""
 
     layers: frozenset[str] = frozenset()
     not_layers: frozenset[str] = frozenset()
@@ -242,9 +243,10 @@ def _filter(
             return replace(now, not_roles=now.not_roles | values)
         return replace(now, roles=now.roles | values)
     if field == "tool":
+        names = frozenset(map(fold, value.split(","))) - {""}
         if negative:
-            return replace(now, not_tools=now.not_tools | values)
-        return replace(now, tools=now.tools | values)
+            return replace(now, not_tools=now.not_tools | names)
+        return replace(now, tools=now.tools | names)
     if negative:
         return None
     if field == "session":

@@ -168,6 +168,29 @@ def test_evicted_results_are_filtered_with_and_without_an_index(
     with_index(tmp_path, work, whole=whole)
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_names_of_tools_are_folded_as_words_are(tmp_path: Path, whole: bool) -> None:
+    call = {"type": "tool_use", "role": "ASSISTANT"}
+    talk(
+        tmp_path, "s-1", said(1, "", input="lamp one", name="Straße_Prüfen", **call),
+        said(2, "", input="lamp two", name="ДОМ", **call),
+        said(3, "", input="lamp three", name="Ｇｒｅｐ", **call),
+    )  # fmt: skip
+
+    async def work(index: MemoryIndex) -> None:
+        for typed, ones in (
+            ("tool:straße_prüfen", ["one"]), ("tool:STRASSE_PRUFEN", ["one"]),
+            ("tool:дом", ["two"]), ("tool:grep,дом", ["three", "two"]),
+            ("-tool:Дом", ["three", "one"]),
+        ):  # fmt: skip
+            found = await index.search(Query(f"lamp {typed}", newest_first=True))
+            assert [hit.text.split()[-1] for hit in found.hits] == ones, typed
+
+    if not whole:
+        put(tmp_path, ".palimpsest/index.db", "no database at all")
+    with_index(tmp_path, work, whole=whole)
+
+
 @pytest.mark.parametrize("how", ["followed", "at once", "scanned"])
 def test_an_eviction_tells_of_what_was_there_before_it(tmp_path: Path, how: str) -> None:
     def put_aside(number: int, target: str) -> dict[str, Any]:
