@@ -25,9 +25,12 @@ _APART = (
     r"\s!\"#$%&()*,.:;<>?@\[\\\]^`{|}~"
     "\u3001\u3002\u300a-\u300f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\u2014\u2026\u201c\u201d"
 )
+_SIGNS = "\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3"
 _CUT = re.compile(f"[{_APART}]")
-_PLAIN = "\x00-\x26\x28-\x7f\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3"
-_ODD = re.compile(f"[^{_PLAIN}{_APART}]+")
+_CUT_OR_SIGN = re.compile(f"[{_APART}{_SIGNS}]")
+_SIGN = re.compile(f"[{_SIGNS}]")
+_TWO_SIGNS = re.compile(f"[{_SIGNS}]{{2}}")
+_ODD = re.compile(f"[^\x00-\x26\x28-\x7f{_SIGNS}{_APART}]+")
 _STEP = 16
 """Characters that are looked at for a cut before a place, at first."""
 _BREAK = Token(0, 0, ("",))
@@ -48,7 +51,10 @@ def likely_tokens(text: str, letters: frozenset[str], *, row: bool = True) -> It
     for start, stop in _parts(text, low, letters):
         if row and 0 < end < start and next(tokens(text, end, start), None) is not None:
             yield _BREAK
-        yield from tokens(text, start, stop)
+        if _TWO_SIGNS.match(text, stop - 1):  # within a run, whose last sign alone is a token, too
+            yield from (token for token in tokens(text, start, stop) if token.start < stop - 1)
+        else:
+            yield from tokens(text, start, stop)
         end = stop
 
 
@@ -56,30 +62,41 @@ def _parts(text: str, low: str, letters: frozenset[str]) -> Iterator[Stretch]:
     """The parts in order, apart from each other; each is looked for when it is asked for."""
     ways = [_around(text, low, one) for one in letters]
     if not text.isascii() or "'" in text:
-        ways.append(_part(text, match.start()) for match in _ODD.finditer(text))
-    end = -1
-    for part in merge(*ways) if len(ways) != 1 else ways[0]:
-        if part[0] >= end:
-            yield part
-            end = part[1]
+        ways.append(_part(text, match.start(), _CUT) for match in _ODD.finditer(text))
+    begin = end = -1
+    for start, stop in merge(*ways) if len(ways) != 1 else ways[0]:
+        if start > end:
+            if end > 0:
+                yield begin, end
+            begin, end = start, stop
+        end = max(end, stop)
+    if end > 0:
+        yield begin, end
 
 
 def _around(text: str, low: str, letters: str) -> Iterator[Stretch]:
-    """The parts with these letters in them."""
+    """The parts with these letters in them. Of a run of signs that is no more than what begins
+    with them, for each two signs of it are a token."""
+    run = _SIGN.match(letters)
     at = low.find(letters)
     while at >= 0:
-        part = _part(text, at)
-        yield part
-        at = low.find(letters, part[1])
+        following = at + len(letters)
+        if run:
+            yield at, following + (_SIGN.match(text, following) is not None)
+        else:
+            part = _part(text, at, _CUT_OR_SIGN)
+            yield part
+            following = part[1]
+        at = low.find(letters, following)
 
 
-def _part(text: str, at: int) -> Stretch:
-    """The part of the text around `at`."""
-    following = _CUT.search(text, at)
+def _part(text: str, at: int, cut: re.Pattern[str]) -> Stretch:
+    """The part of the text around `at`, between two cuts."""
+    following = cut.search(text, at)
     start, step = at, _STEP
     while start > 0:
         begin = max(0, start - step)
-        cuts = [match.end() for match in _CUT.finditer(text, begin, start)]
+        cuts = [match.end() for match in cut.finditer(text, begin, start)]
         if cuts:
             start = cuts[-1]
             break

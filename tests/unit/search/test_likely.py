@@ -48,6 +48,20 @@ def test_a_term_of_a_text_is_in_its_likely_parts(text: str) -> None:
 
 
 @settings(deadline=None)
+@given(st.one_of(st.text("一二三茶a1 ，,.かカー한々éß'\u0301", max_size=24), TEXTS), st.data())
+def test_several_terms_of_a_text_are_in_its_likely_parts(text: str, data: st.DataObject) -> None:
+    all_of_them = list(tokens(text))
+    if not all_of_them or len(set(all_of_them)) < len(all_of_them):
+        return
+    some = data.draw(st.lists(st.sampled_from(all_of_them), min_size=1, max_size=4))
+    letters = frozenset(token.terms[0] for token in some)
+    for token in some:
+        _same_as_all(text, token, letters)
+    in_a_row = [token for token in likely_tokens(text, letters) if token.terms[0]]
+    assert list(likely_tokens(text, letters, row=False)) == in_a_row
+
+
+@settings(deadline=None)
 @given(TEXTS)
 def test_a_word_is_found_by_its_stem(text: str) -> None:
     for token in tokens(text):
@@ -64,6 +78,12 @@ def test_no_rule_of_stemming_reaches_what_is_looked_for(root: str, ending: str) 
 @pytest.mark.parametrize("word", ["went", "children", "thought", "wives", "gotten"])
 def test_a_form_that_no_rule_reaches_is_found(word: str) -> None:
     assert any(letters in word for letters in beginnings(stem(word)))
+
+
+def test_of_a_run_no_more_is_taken_than_holds_the_signs() -> None:
+    text = "用户的数据库迁移定在六月"
+    found = [one.terms[0] for one in likely_tokens(text, frozenset({"据库"})) if one.terms[0]]
+    assert found == ["据库", "库迁"]
 
 
 def test_what_stands_far_away_is_passed_over() -> None:
