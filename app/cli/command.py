@@ -38,7 +38,8 @@ class Command:
 
     `work` takes the parsed arguments and a `Printer` and returns an exit code; one that is no
     coroutine brings its own loop. `gives` names the keys of its JSON, for `--help`. A command
-    without `workspace` opens none.
+    without `workspace` opens none. `words`: it takes the words of a query, among its options; one
+    that begins with one "-" is such a word, and no option.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Command:
     arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None
     workspace: bool = True
     gives: str = ""
+    words: bool = False
 
 
 class Printer:
@@ -118,14 +120,23 @@ def parsed(command: Command, arguments: list[str]) -> argparse.Namespace:
     argument of the command, if it has one (`diff 1 2`, `export SESSION`).
     """
     parser = parser_for(command)
-    options, rest = parser.parse_known_args(arguments)
+    read = parser.parse_known_args
+    if command.words:
+        read, arguments = parser.parse_known_intermixed_args, [_as_word(one) for one in arguments]
+    options, rest = read(arguments)
     known = os.environ.get("PALIMPSEST_WORKSPACE")
     if known and not rest and command.workspace and not options.workspace.is_dir():
-        other, more = parser.parse_known_args([known, *arguments])
+        other, more = read([known, *arguments])
         options = options if more else other
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return options
+
+
+def _as_word(argument: str) -> str:
+    """An argument that argparse takes for no option unless it is one."""
+    single = argument.startswith("-") and not argument.startswith("--") and argument != "-h"
+    return f" {argument}" if single else argument
 
 
 def overview() -> str:

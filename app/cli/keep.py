@@ -41,7 +41,8 @@ async def search(options: argparse.Namespace, out: Printer) -> int:
         out.remark(f"There is no layer {min(unknown)!r}; layers are {', '.join(LAYERS)}.")
         return USAGE
     mode: SearchMode = "natural" if options.natural else "auto"
-    query = Query(options.query, mode, cast("frozenset[Layer]", layers), options.limit)
+    text = " ".join(options.query)
+    query = Query(text, mode, cast("frozenset[Layer]", layers), options.limit)
     async with opened(options) as engine:
         await engine.index_ready()
         found = await engine.ask.search(query)
@@ -164,7 +165,12 @@ async def _fetch(out: Printer) -> int:
 
 
 def _search(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", metavar="QUERY", help="words, a question, or filters")
+    parser.add_argument(
+        "query",
+        metavar="QUERY",
+        nargs="+",
+        help="words, a question, or filters; -word: without that word",
+    )
     parser.add_argument("--in", dest="layers", metavar="LAYER,LAYER", help=", ".join(LAYERS))
     parser.add_argument("--natural", action="store_true", help="any word may match")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="most hits shown")
@@ -188,6 +194,7 @@ ROWS = [
         _search,
         gives="{hits[{layer, path, line, session, entry, when, text, score, spans, places}], "
         "total, mode, reason, nearest}",
+        words=True,
     ),
     Command(
         "index",

@@ -12,12 +12,12 @@ from typing import Any
 from tests.helpers.searching import put
 
 
-def cli(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def cli(root: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     known = {k: v for k, v in os.environ.items() if not k.startswith(("PALIMPSEST_", "OPENAI_"))}
     own = {"PALIMPSEST_DATA": str(root / "d"), "PALIMPSEST_CONFIG": str(root / "c")}
     return subprocess.run(
         [sys.executable, "-m", "app", *arguments],
-        capture_output=True, text=True, env=known | own, timeout=60, check=False,
+        capture_output=True, text=True, env=known | own | more, timeout=60, check=False,
     )  # fmt: skip
 
 
@@ -65,6 +65,30 @@ def test_layers_and_limits_are_kept_and_wrong_ones_refused(tmp_path: Path) -> No
     assert asked("pump", "--in", "sessions")["reason"].startswith("The filters leave out")
     assert cli(tmp_path, "search", str(folder), "pump", "--in", "nowhere").returncode == 2
     assert cli(tmp_path, "search", str(tmp_path / "none"), "pump").returncode == 3
+
+
+def test_words_that_begin_with_a_minus_are_words_of_the_query(tmp_path: Path) -> None:
+    folder = tmp_path / "ws"
+    assert cli(tmp_path, "init", str(folder)).returncode == 0
+    put(folder, "MEMORY.md", "- The pump is red\n- The pump at home\n- A pear -> an apple\n")
+
+    def found(*arguments: str) -> list[int]:
+        done = cli(tmp_path, "search", str(folder), "in:memory", *arguments)
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+        return [int(line.split("#")[1].split(":")[0]) for line in done.stdout.splitlines()[:-1]]
+
+    assert found("pump", "-home") == [1]
+    assert found("-home", "pump", "--limit", "5") == [1]
+    assert found("--in", "memory", "-home pump") == [1]
+    assert sorted(found("-pump", "--in", "memory")) == [3]
+    assert found("the", "pump", "red") == [1]
+    env = {"PALIMPSEST_WORKSPACE": str(folder)}
+    done = cli(tmp_path, "search", "the", "in:memory", "--limit", "5", "red", "-home", **env)
+    assert done.stdout.startswith("MEMORY.md#1")
+    wrong = cli(tmp_path, "search", str(folder), "pump", "--naturally")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "--naturally" in wrong.stderr
+    assert "-word" in cli(tmp_path, "search", "-h").stdout
 
 
 def test_files_that_are_not_indexed_are_named_with_the_reason(tmp_path: Path) -> None:
