@@ -70,6 +70,7 @@ class HitList(QTableView):
         self.setModel(self.hits)
         self.painter_ = HitDelegate(self)
         self.setItemDelegate(self.painter_)
+        self.hits.modelReset.connect(self.painter_.forget)
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setCornerButtonEnabled(False)
@@ -192,6 +193,7 @@ class HitList(QTableView):
             palette.setColor(role, token("canvas"))
         self.setPalette(palette)
         self.viewport().setPalette(palette)
+        self.painter_.forget()
         self._size_rows()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -1,12 +1,11 @@
 """Text with marked stretches: a ground plus weight, in lines of one fixed step.
 
-Spans are code points; Qt counts UTF-16 units, so they are translated here and nowhere else. The
-layouts of what was just seen are kept, at most `KEPT` of them.
+Spans are code points; Qt counts UTF-16 units, so they are translated here and nowhere else. All
+that is measured is measured once, at the laying out: to paint again costs only the drawing.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,44 +25,34 @@ from app.gui.look.theme import token
 from app.gui.look.type import line_step
 from app.gui.widgets.paint import draw_text, rounded
 
-KEPT = 600
 LONGEST = 1_200  # characters that are laid out at most
 Spans = Sequence[tuple[int, int]]
 
 
 @dataclass
 class Laid:
-    """A text in lines. `spans` are UTF-16; `cut` says that text is missing at the end."""
+    """A text in lines. `spans` are UTF-16; `cut` says that text is missing at the end.
+
+    `marks` are the grounds of the marked stretches, each with its span; `dots` is where "…" stands
+    when the text is cut. Both are px from the upper left corner of the text.
+    """
 
     layout: QTextLayout
     lines: list[QTextLine]
     spans: list[tuple[int, int]]
     step: int
     cut: bool
+    marks: list[tuple[QRectF, tuple[int, int]]]
+    dots: QRectF
 
     @property
     def height(self) -> int:
         return self.step * max(len(self.lines), 1)
 
 
-_kept: OrderedDict[tuple[object, ...], Laid] = OrderedDict()
-
-
 def lay_out(text: str, spans: Spans, width: float, used: QFont, most: int = 0) -> Laid:
     """Break `text` into lines of `width` px; at most `most` lines around its first mark."""
-    key = (text, tuple(spans), round(width), used.key(), most)
-    if (laid := _kept.get(key)) is not None:
-        _kept.move_to_end(key)
-        return laid
-    laid = _around(text, spans, max(width, 40.0), used, most)
-    _kept[key] = laid
-    while len(_kept) > KEPT:
-        _kept.popitem(last=False)
-    return laid
-
-
-def _around(text: str, spans: Spans, width: float, used: QFont, most: int) -> Laid:
-    first = spans[0][0] if spans else 0
+    width, first = max(width, 40.0), spans[0][0] if spans else 0
     if most and first > 40:
         room = width * most / max(QFontMetricsF(used).averageCharWidth(), 1.0)
         wide = QFontMetricsF(used).horizontalAdvance(text[:first])
@@ -85,12 +74,38 @@ def _from_near(text: str, spans: Spans, first: int) -> tuple[str, Spans]:
 
 
 def _break(text: str, spans: Spans, width: float, used: QFont, most: int, longer: bool) -> Laid:
-    units = _units(text, spans)
+    units, step = _units(text, spans), line_step("read", used)
     layout = QTextLayout(text, used)
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     option.setTextDirection(Qt.LayoutDirection.LayoutDirectionAuto)
     layout.setTextOption(option)
+    layout.setFormats(_bold(units))
+    lines: list[QTextLine] = []
+    length = len(text) if _narrow(text) else len(text.encode("utf-16-le", "surrogatepass")) // 2
+    layout.beginLayout()
+    end = 0
+    while (line := layout.createLine()).isValid():
+        last = len(lines) + 1 == most
+        line.setLineWidth(width)
+        end = line.textStart() + line.textLength()
+        if last and end < length:
+            line.setLineWidth(width - QFontMetricsF(used).horizontalAdvance("…") - 1)
+            end = line.textStart() + line.textLength()
+        line.setPosition(QPointF(0, len(lines) * step + (step - line.height()) / 2))
+        lines.append(line)
+        if last:
+            break
+    layout.endLayout()
+    cut, dots = longer or end < length, QRectF()
+    if cut and lines:
+        line = lines[-1]
+        dots = QRectF(line.naturalTextWidth() + 1, line.y(), 20, line.height())
+    return Laid(layout, lines, units, step, cut, _grounds(lines, units, step), dots)
+
+
+def _bold(units: Spans) -> list[QTextLayout.FormatRange]:
+    """The weight of the marked stretches."""
     bold = QTextCharFormat()
     bold.setFontWeight(QFont.Weight.DemiBold)
     formats: list[QTextLayout.FormatRange] = []
@@ -98,34 +113,37 @@ def _break(text: str, spans: Spans, width: float, used: QFont, most: int, longer
         one = QTextLayout.FormatRange()
         one.start, one.length, one.format = start, end - start, bold  # type: ignore[misc]
         formats.append(one)
-    layout.setFormats(formats)
-    step = line_step("read", used)
-    dots = QFontMetricsF(used).horizontalAdvance("…") + 1
-    lines: list[QTextLine] = []
-    length = len(text.encode("utf-16-le", "surrogatepass")) // 2
-    layout.beginLayout()
-    while True:
-        line = layout.createLine()
-        if not line.isValid():
-            break
-        last = bool(most) and len(lines) + 1 == most
-        line.setLineWidth(width)
-        if last and line.textStart() + line.textLength() < length:
-            line.setLineWidth(width - dots)
-        line.setPosition(QPointF(0, len(lines) * step + (step - line.height()) / 2))
-        lines.append(line)
-        if last:
-            break
-    layout.endLayout()
-    end = lines[-1].textStart() + lines[-1].textLength() if lines else 0
-    return Laid(layout, lines, units, step, longer or end < length)
+    return formats
+
+
+def _grounds(
+    lines: list[QTextLine], units: Spans, step: int
+) -> list[tuple[QRectF, tuple[int, int]]]:
+    """The grounds of the marks, line by line: one for each line that a mark reaches."""
+    out: list[tuple[QRectF, tuple[int, int]]] = []
+    for line in lines:
+        begin, end = line.textStart(), line.textStart() + line.textLength()
+        for start, stop in units:
+            if stop <= begin or start >= end:
+                continue
+            left, _ = line.cursorToX(max(start, begin))  # type: ignore[misc]
+            right, _ = line.cursorToX(min(stop, end))  # type: ignore[misc]
+            top = line.y() + line.height() / 2 - step * 0.42
+            box = QRectF(min(left, right) - 1, top, abs(right - left) + 2, step * 0.84)
+            out.append((box, (start, stop)))
+    return out
+
+
+def _narrow(text: str) -> bool:
+    """Whether each character of `text` is one UTF-16 unit."""
+    return text.isascii() or max(text, default="") <= "\uffff"
 
 
 def _units(text: str, spans: Spans) -> list[tuple[int, int]]:
     """Spans of code points in UTF-16 units, inside the text."""
     size = len(text)
     wide = [0]
-    if text.isascii() or max(text, default="") <= "\uffff":
+    if _narrow(text):
         return [(min(a, size), min(b, size)) for a, b in spans if a < size and b > a]
     for ch in text:
         wide.append(wide[-1] + (2 if ch > "\uffff" else 1))
@@ -136,24 +154,12 @@ def paint(
     painter: QPainter, laid: Laid, at: QPointF, ink: str, strong: tuple[int, int] | None = None
 ) -> None:
     """Draw it at `at`. `strong` is the current one of the marks (UTF-16), outlined."""
-    for line in laid.lines:
-        begin, end = line.textStart(), line.textStart() + line.textLength()
-        for start, stop in laid.spans:
-            if stop <= begin or start >= end:
-                continue
-            left, _ = line.cursorToX(max(start, begin))  # type: ignore[misc]
-            right, _ = line.cursorToX(min(stop, end))  # type: ignore[misc]
-            top = at.y() + line.y() + line.height() / 2 - laid.step * 0.42
-            box = QRectF(
-                at.x() + min(left, right) - 1, top, abs(right - left) + 2, laid.step * 0.84
-            )
-            edge = token("accent") if strong == (start, stop) else None
-            rounded(painter, box, 3, token("hit"), edge, 1.5)
+    for box, span in laid.marks:
+        edge = token("accent") if strong == span else None
+        rounded(painter, box.translated(at), 3, token("hit"), edge, 1.5)
     painter.setPen(token(ink))
     for line in laid.lines:
         line.draw(painter, at)
     if laid.cut and laid.lines:
-        last = laid.lines[-1]
-        box = QRectF(at.x() + last.naturalTextWidth() + 1, at.y() + last.y(), 20, last.height())
         painter.setFont(laid.layout.font())
-        draw_text(painter, box, "…", token(ink))
+        draw_text(painter, laid.dots.translated(at), "…", token(ink))

@@ -38,7 +38,7 @@ from app.gui.look.text import (
 )
 
 _COLOURS = re.compile(r"(?:^| )\[(?:\d{1,3}(?:;\d{1,3})*)?m")
-ENTRY = Qt.ItemDataRole.UserRole
+CHOOSABLE = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 Index = QModelIndex | QPersistentModelIndex
 
 LAYER_WORDS = {
@@ -345,16 +345,12 @@ class HitModel(QAbstractListModel):
             self.more_wanted.emit()
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        if not isinstance(self.entry(index.row()), Hit):
-            return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        return CHOOSABLE if isinstance(self.entry(index.row()), Hit) else Qt.ItemFlag.NoItemFlags
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         entry = self.entry(index.row())
         if entry is None:
             return None
-        if role == ENTRY:
-            return entry
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             if isinstance(entry, Head):
                 return sentence((entry.title, entry.count))

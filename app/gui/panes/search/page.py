@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ from app.gui.widgets.paint import draw_text
 log = logging.getLogger(__name__)
 LINE = Qt.ItemDataRole.UserRole
 MARGIN = 20
+KEPT = 600  # laid-out lines that are remembered
 MOST_NEEDLES = 24
 MOST_MARKS = 2_000
 
@@ -111,6 +113,8 @@ class PageDelegate(QStyledItemDelegate):
     def __init__(self, view: PageView) -> None:
         super().__init__(view)
         self._view = view
+        # By what it says: the next hit is often one of the same place.
+        self._kept: OrderedDict[tuple[object, ...], Laid] = OrderedDict()
 
     def _room(self) -> float:
         return max(self._view.viewport().width() - self._view.gutter - 2 * MARGIN, 60.0)
@@ -124,8 +128,14 @@ class PageDelegate(QStyledItemDelegate):
         return QSize(100, self._laid(index.row()).height + 8)
 
     def _laid(self, row: int) -> Laid:
-        model = self._view.model_
-        return lay_out(model.lines[row].text, model.marks[row], self._room(), font("read"))
+        text, marked = self._view.model_.lines[row].text, self._view.model_.marks[row]
+        room, used = self._room(), font("read")
+        key = (text, marked, room, used.key())
+        laid = self._kept.pop(key, None) or lay_out(text, marked, room, used)
+        self._kept[key] = laid
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return laid
 
     def mark_at(self, index: Index, which: int) -> tuple[int, int]:
         """Top and bottom of the line that a mark begins in, in px of the view."""
