@@ -17,7 +17,7 @@ from functools import lru_cache
 from heapq import merge
 
 from app.engine.search.stems import irregular
-from app.engine.search.terms import Token, tokens
+from app.engine.search.terms import BLOB, Token, tokens
 
 Stretch = tuple[int, int]
 
@@ -27,7 +27,10 @@ _APART = (
 )
 _SIGNS = "\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3"
 _CUT = re.compile(f"[{_APART}]")
-_CUT_OR_SIGN = re.compile(f"[{_APART}{_SIGNS}]")
+_FINE_CUT = re.compile(rf"[{_APART}{_SIGNS}=+/_\-]")
+_EACH = 8
+_EACH_OF_BLOB = re.compile(rf"[A-Za-z0-9+/_\-]{{{BLOB // _EACH}}}")
+_WITHIN = re.compile("[a-z](?=[a-z])")
 _SIGN = re.compile(f"[{_SIGNS}]")
 _TWO_SIGNS = re.compile(f"[{_SIGNS}]{{2}}")
 _ODD = re.compile(f"[^\x00-\x26\x28-\x7f{_SIGNS}{_APART}]+")
@@ -60,7 +63,9 @@ def likely_tokens(text: str, letters: frozenset[str], *, row: bool = True) -> It
 
 def _parts(text: str, low: str, letters: frozenset[str]) -> Iterator[Stretch]:
     """The parts in order, apart from each other; each is looked for when it is asked for."""
-    ways = [_around(text, low, one) for one in letters]
+    # Within base64, which is no words, a word's own edges are no cuts.
+    cut = _CUT if _EACH_OF_BLOB.search(text[::_EACH]) else _FINE_CUT
+    ways = [_around(text, low, one, cut) for one in letters]
     if not text.isascii() or "'" in text:
         ways.append(_part(text, match.start(), _CUT) for match in _ODD.finditer(text))
     begin = end = -1
@@ -74,17 +79,18 @@ def _parts(text: str, low: str, letters: frozenset[str]) -> Iterator[Stretch]:
         yield begin, end
 
 
-def _around(text: str, low: str, letters: str) -> Iterator[Stretch]:
-    """The parts with these letters in them. Of a run of signs that is no more than what begins
-    with them, for each two signs of it are a token."""
+def _around(text: str, low: str, letters: str, cut: re.Pattern[str]) -> Iterator[Stretch]:
+    """The parts with these letters in them, at the beginning of a term. Of a run of signs that is
+    no more than what begins with them, for each two signs of it are a token."""
     run = _SIGN.match(letters)
     at = low.find(letters)
     while at >= 0:
-        following = at + len(letters)
+        following = at + 1
         if run:
-            yield at, following + (_SIGN.match(text, following) is not None)
-        else:
-            part = _part(text, at, _CUT_OR_SIGN)
+            end = at + len(letters)
+            yield at, end + (_SIGN.match(text, end) is not None)
+        elif at == 0 or not _WITHIN.match(text, at - 1):  # between two small letters, none begins
+            part = _part(text, at, cut)
             yield part
             following = part[1]
         at = low.find(letters, following)
@@ -94,13 +100,11 @@ def _part(text: str, at: int, cut: re.Pattern[str]) -> Stretch:
     """The part of the text around `at`, between two cuts."""
     following = cut.search(text, at)
     start, step = at, _STEP
-    while start > 0:
+    while start > 0 and not cut.match(text, start - 1):
         begin = max(0, start - step)
         cuts = [match.end() for match in cut.finditer(text, begin, start)]
-        if cuts:
-            start = cuts[-1]
-            break
-        start, step = begin, step * 2
+        start = cuts[-1] if cuts else begin
+        step *= 2
     return start, following.start() if following else len(text)
 
 

@@ -16,7 +16,8 @@ PIECES = st.lists(
     st.sampled_from(
         ["Café", "数据库迁移", "，", "snake_case", "camelCase", "ﾊﾞｯｸ", "don’t", "users'", "ann's",
          "ﬁ", "C++", "한국어", "ß", "İ", "K", "\u2028", " ", "\n", "x" * 300, "ไทย", "\u200d",
-         "—", "“went”", "possibly", "Hoping", "a1", "e\u0301", ".", "茶", "🎉"]
+         "—", "“went”", "possibly", "Hoping", "a1", "e\u0301", ".", "茶", "🎉", "/", "_", "-a", "=",
+         "HTTPServer", "aBAba", "b64/" * 70]
     ),
     max_size=14,
 ).map("".join)  # fmt: skip
@@ -78,6 +79,12 @@ def test_no_rule_of_stemming_reaches_what_is_looked_for(root: str, ending: str) 
 @pytest.mark.parametrize("word", ["went", "children", "thought", "wives", "gotten"])
 def test_a_form_that_no_rule_reaches_is_found(word: str) -> None:
     assert any(letters in word for letters in beginnings(stem(word)))
+
+
+def test_within_base64_no_word_is_found() -> None:
+    text = "x" * 150 + "/needle/" + "y" * 150 + " a needle"
+    found = [one for one in likely_tokens(text, frozenset({"needle"})) if one.terms[0]]
+    assert [(one.start, one.terms) for one in found] == [(311, ("needle",))]
 
 
 def test_of_a_run_no_more_is_taken_than_holds_the_signs() -> None:
