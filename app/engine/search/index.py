@@ -29,7 +29,7 @@ from app.engine.records import IndexState, LeftOut, Query, SearchResult
 from app.engine.search.documents import layer_of
 from app.engine.search.helper import WORTH, batches_apart
 from app.engine.search.matching import WIDTH
-from app.engine.search.passes import Ground, Indexed, ahead, behind, unread
+from app.engine.search.passes import Behind, Ground, Indexed, ahead, behind, unread
 from app.engine.search.past import HISTORY, is_version
 from app.engine.search.preparing import Batch, batches, from_string, prepare
 from app.engine.search.reader import Reader
@@ -136,20 +136,24 @@ class MemoryIndex:
         """The state, compared with the files on disk: `stale` says how many are behind."""
         if self._state.state in ("building", "unavailable"):
             return self._state
+        if await self._write(lambda: self._writer is not None and self._writer.astray()):
+            async with self._passing, self._reader.paused():
+                self._state = await self._write(self._open_again)
+            return self._state
         try:
-            late, files = await self._write(self._behind)
+            found = await self._write(self._behind)
         except StorageError:
             return self._state
-        if self._state.state in ("building", "unavailable"):
-            return self._state  # it became so meanwhile
-        terms = self._state.terms
-        if late:
-            noun = "file is" if late == 1 else "files are"
-            note = f"{late} {noun} newer than the index."
-            self._state = IndexState("stale", max(0, files - late), files, note, terms)
-        else:
-            self._state = IndexState("ready", files, files, terms=terms)
+        if found is not None and self._state.state not in ("building", "unavailable"):
+            self._state = found.state(self._state.terms)
         return self._state
+
+    def _open_again(self) -> IndexState:
+        """The file went, or another program put a new one in its place."""
+        self._close_writer()
+        if self._path.exists():
+            return self._open()
+        return IndexState("unavailable", note="The index file is gone.")
 
     async def tools(self) -> list[str]:
         """Names of the tools whose calls and results can be found, in order."""
@@ -170,11 +174,8 @@ class MemoryIndex:
         """Whether the index passes its integrity checks (slow: reads all of it)."""
         return await self._write(lambda: self._writer is not None and self._writer.check())
 
-    def _behind(self) -> tuple[int, int]:
-        """How many files are newer than the index, and how many it holds."""
-        if self._writer is None:
-            return 0, 0
-        return behind(self.walk().marks, self._writer.files()), self._writer.totals()[0]
+    def _behind(self) -> Behind | None:
+        return None if self._writer is None else behind(self.walk().marks, self._writer.files())
 
     # ------------------------------------------------------------------ writing
 

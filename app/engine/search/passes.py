@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from app.engine.records import IndexState
 from app.engine.search.past import HISTORY, PAST, is_version
 from app.engine.search.preparing import Batch, Known, Piece
 from app.engine.search.rows import FileRow
@@ -23,21 +24,39 @@ def unread(marks: Marks, known: Known) -> int:
     )
 
 
-def behind(marks: Marks, rows: Iterable[FileRow]) -> int:
-    """How many paths the index does not hold as a walk sees them; texts that no file holds are
-    never behind."""
+class Behind(Struct, frozen=True):
+    """How many files the index does not hold as a walk sees them, of how many in all; and whether
+    the history is behind."""
+
+    late: int
+    files: int
+    past: bool
+
+    def state(self, terms: int) -> IndexState:
+        """The state of an index with so many terms: `done` are the files that are not behind."""
+        note = ""
+        if self.late:
+            noun = "file is" if self.late == 1 else "files are"
+            note = f"{self.late} {noun} newer than the index."
+        elif self.past:
+            note = "The history of MEMORY.md is newer than the index."
+        done = self.files - self.late
+        return IndexState("stale" if note else "ready", done, self.files, note, terms)
+
+
+def behind(marks: Marks, rows: Iterable[FileRow]) -> Behind:
+    """Hold the index against the files; texts that no file holds are never behind."""
+    named = {row.path: row for row in rows if not is_version(row.path)}
     known = {
-        row.path: row
-        for row in rows
-        if not is_version(row.path) and (row.text is None or row.path.startswith(PAST))
+        path: (row.size, row.mtime_ns)
+        for path, row in named.items()
+        if row.text is None or path.startswith(PAST)
     }
-    changed = sum(
-        1
-        for path, mark in marks.items()
-        if path not in known
-        or (known[path].size, known[path].mtime_ns) != (mark.size, mark.mtime_ns)
-    )
-    return changed + len(known.keys() - marks.keys())
+    late = known.keys() - marks.keys()
+    late |= {p for p, mark in marks.items() if known.get(p) != (mark.size, mark.mtime_ns)}
+    past = {path for path in late if path.startswith(PAST)}
+    files = {path for path in marks.keys() | named.keys() if not path.startswith(PAST)}
+    return Behind(len(late - past), len(files), bool(past))
 
 
 class Indexed(Struct, frozen=True):

@@ -79,6 +79,7 @@ class Store(Finding):
             self._db.close(True)
             raise Damaged(str(error)) from error
         self._writing = Writing(self._db)
+        self._path, self._opened = path, _identity(path)
 
     def _when_free(self, work: Callable[[], None]) -> None:
         """Do `work`, again while another program has the file: who changes how a journal is kept,
@@ -128,6 +129,10 @@ class Store(Finding):
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
+
+    def astray(self) -> bool:
+        """Whether its file is no longer at its path: it was deleted, or another took its place."""
+        return _identity(self._path) != self._opened
 
     def close(self, *, single_file: bool = False) -> None:
         """Close; with `single_file` fold the write-ahead log into the database first."""
@@ -261,3 +266,12 @@ class Store(Finding):
         free = self._db.execute("PRAGMA freelist_count").fetchone()[0]
         self._db.execute(f"PRAGMA incremental_vacuum({2 * MERGE_PAGES})").fetchall()
         return free > 2 * MERGE_PAGES
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells the file at `path` from another that comes to stand there; None without one."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino

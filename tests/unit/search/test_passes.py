@@ -20,7 +20,9 @@ from app.engine.errors import StorageError
 from app.engine.records import Query
 from app.engine.search.index import MemoryIndex
 from app.engine.search.store import Store
-from tests.helpers.searching import put, said, talk, with_index
+from app.engine.workspace.history import History
+from app.engine.workspace.layout import Layout
+from tests.helpers.searching import NOW, put, said, talk, with_index
 
 ENTRIES = 1_200
 """Entries of a log that is longer than one piece."""
@@ -289,6 +291,72 @@ def test_two_programs_that_follow_one_log_take_each_entry_once(tmp_path: Path) -
             await asyncio.gather(index.update(log), other.update(log))
         await other.close()
         assert await found(index) == 150
+
+    with_index(tmp_path, work)
+
+
+def test_an_index_file_that_was_deleted_is_missed_and_built_anew(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- a kayak\n")
+
+    async def work(index: MemoryIndex) -> None:
+        assert await found(index) == 1
+        for file in (tmp_path / ".palimpsest").glob("index.db*"):
+            file.unlink()
+        state = await index.check()
+        assert (state.state, state.note) == ("unavailable", "The index file is gone.")
+        answer = await index.search(Query("kayak"))
+        assert answer.total == 1
+        assert answer.reason.startswith("The index file is gone. The files were read instead.")
+        assert not await index.update("MEMORY.md")
+        assert (await index.index_all_from_workspace()).rebuilt
+        assert (await index.check()).state == "ready"
+        assert (await index.search(Query("kayak"))).reason == ""
+
+    with_index(tmp_path, work)
+
+
+def test_an_index_that_another_program_built_anew_is_the_one_in_use(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- a kayak\n")
+
+    async def work(index: MemoryIndex) -> None:
+        other = MemoryIndex(tmp_path)
+        await other.open()
+        put(tmp_path, "memory/2026-06-02.md", "- another kayak\n")
+        await other.index_all_from_workspace(rebuild=True)
+        assert (await index.check()).state == "ready"
+        assert await found(index) == 2
+        put(tmp_path, "memory/2026-06-03.md", "- a third kayak\n")
+        assert await index.update("memory/2026-06-03.md")
+        assert await found(other) == 3, "both have the same file"
+        await other.close()
+
+    with_index(tmp_path, work)
+
+
+@pytest.mark.parametrize("indexed", [0, 1, 5])
+def test_of_all_files_those_are_done_that_are_not_newer(tmp_path: Path, indexed: int) -> None:
+    history = History(Layout.at(tmp_path))
+    for number in range(indexed):
+        put(tmp_path, f"memory/2026-06-{number + 1:02}.md", "- a kayak\n")
+    put(tmp_path, "MEMORY.md", "- a kayak\n")
+    history.commit("- a kayak\n", cause="hand", when=NOW)
+
+    async def work(index: MemoryIndex) -> None:
+        state = await index.check()
+        assert (state.state, state.done, state.total) == ("ready", indexed + 1, indexed + 1)
+        await index.index_from_string("memory/of-nowhere.md", "- a kayak\n")
+        for number in range(3):
+            put(tmp_path, f"memory/2026-07-{number + 1:02}.md", "- a kayak\n")
+        (tmp_path / "MEMORY.md").unlink()
+        history.commit("", cause="hand", when=NOW)
+        state = await index.check()
+        assert (state.state, state.note) == ("stale", "4 files are newer than the index.")
+        assert (state.done, state.total) == (indexed + 1, indexed + 5)
+        await index.index_all_from_workspace()
+        history.commit("- two\n", cause="hand", when=NOW)
+        state = await index.check()
+        assert state.note == "The history of MEMORY.md is newer than the index."
+        assert (state.state, state.done, state.total) == ("stale", indexed + 3, indexed + 3)
 
     with_index(tmp_path, work)
 
