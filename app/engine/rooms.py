@@ -47,7 +47,7 @@ from app.engine.session.store import SessionStore
 from app.engine.upkeep import Upkeep
 from app.engine.workspace.evictions import Evictions
 from app.engine.workspace.history import History
-from app.engine.workspace.layout import Layout
+from app.engine.workspace.layout import Layout, safe_name
 from app.engine.workspace.memory_file import MemoryWriter
 from app.engine.workspace.sections import SectionStates
 from app.engine.workspace.trash import Trash
@@ -297,13 +297,18 @@ class Rooms:
         if live.strategy in ("", "background"):
             await self.flusher.after_call(live.id)
 
-    async def list_sessions(self) -> list[SessionInfo]:
-        return await asyncio.to_thread(self.store.list)
+    def _store_of(self, agent: str) -> SessionStore:
+        """Where the sessions of an agent are: ours, of "" and our name, or another's to read."""
+        if not agent or safe_name(agent) == self.layout.agent:
+            return self.store
+        return SessionStore(Layout.at(self.layout.root, agent), read_only=True)
 
-    async def newest_items(self, session_id: str, limit: int) -> list[TranscriptItem]:
-        return await asyncio.to_thread(
-            lambda: self.store.pages.page(self.store.log(session_id), limit=limit)
-        )
+    async def list_sessions(self, agent: str) -> list[SessionInfo]:
+        return await asyncio.to_thread(self._store_of(agent).list)
+
+    async def newest_items(self, session_id: str, limit: int, agent: str) -> list[TranscriptItem]:
+        store = self._store_of(agent)
+        return await asyncio.to_thread(lambda: store.pages.page(store.log(session_id), limit=limit))
 
     def entries_between(self, session_id: str, first: str, last: str) -> Sequence[Entry]:
         """Messages of a range of a session's log, for matching. Blocks; [] when it is gone."""

@@ -11,8 +11,8 @@ from app.engine.agent.memory_tools import Search, found_for, nothing_found, ques
 from app.engine.agent.tools import Tool, ToolFailed, number_argument, text_argument, tool
 from app.engine.records import Hit, Layer, SearchResult, SessionInfo, TranscriptItem
 
-Sessions = Callable[[], Awaitable[list[SessionInfo]]]
-Transcript = Callable[[str, int], Awaitable[list[TranscriptItem]]]
+Sessions = Callable[[str], Awaitable[list[SessionInfo]]]
+Transcript = Callable[[str, int, str], Awaitable[list[TranscriptItem]]]
 
 SESSIONS: frozenset[Layer] = frozenset({"sessions"})
 SNIPPET = 200
@@ -72,14 +72,15 @@ async def _of_agent(
 
 
 def session_tools(search: Search, sessions: Sessions, transcript: Transcript) -> list[Tool]:
-    """The three tools. `transcript(session_id, n)` gives the newest n items, oldest first."""
+    """The three tools. `sessions(agent)` gives an agent's sessions, of "" this one's;
+    `transcript(session_id, n, agent)` the newest n items of one, oldest first."""
 
     async def run_search(arguments: dict[str, Any]) -> str:
         query = text_argument(arguments, "query").strip()
         if not query:
             return "Nothing to search for: the query is blank."
         most = min(MOST_RESULTS, max(1, number_argument(arguments, "maxResults", 10)))
-        agent = str(arguments.get("agentId") or "")
+        agent = _agent(arguments)
         wide = MOST_RESULTS if agent else most
         found = await found_for(search, query, SESSIONS, wide, context=1)
         if agent:
@@ -87,15 +88,19 @@ def session_tools(search: Search, sessions: Sessions, transcript: Transcript) ->
         return format_found(query, found, most)
 
     async def run_list(arguments: dict[str, Any]) -> str:
-        known = await sessions()
-        return "\n".join(map(format_session, known[:100])) or "There are no sessions yet."
+        agent = _agent(arguments)
+        known = await sessions(agent)
+        none = (
+            f"Of the agent {agent!r} there are no sessions." if agent else "There are no sessions."
+        )
+        return "\n".join(map(format_session, known[:100])) or none
 
     async def run_history(arguments: dict[str, Any]) -> str:
-        session_id = text_argument(arguments, "sessionId")
-        if session_id not in {one.id for one in await sessions()}:
+        session_id, agent = text_argument(arguments, "sessionId"), _agent(arguments)
+        if session_id not in {one.id for one in await sessions(agent)}:
             raise ToolFailed(f"There is no session {session_id!r}. session_list names them.")
         count = max(1, number_argument(arguments, "lastN", 20))
-        items = [i for i in await transcript(session_id, count * 3) if i.kind in _SPOKEN]
+        items = [i for i in await transcript(session_id, count * 3, agent) if i.kind in _SPOKEN]
         return "\n".join(
             f"[{_SPOKEN[i.kind]}] {cut(i.text or i.result or i.arguments, HISTORY_SNIPPET)}"
             for i in items[-count:]
@@ -123,6 +128,11 @@ def session_tools(search: Search, sessions: Sessions, transcript: Transcript) ->
             lastN=("integer", "How many messages (20)."),
         ),
     ]
+
+
+def _agent(arguments: dict[str, Any]) -> str:
+    """The agent whose sessions are meant; "" for this one."""
+    return str(arguments.get("agentId") or "")
 
 
 _SPOKEN = {"user": "user", "assistant": "assistant", "tool": "tool"}

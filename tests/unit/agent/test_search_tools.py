@@ -113,6 +113,23 @@ def test_the_sessions_of_one_agent_alone(tmp_path: Path) -> None:
     assert "s-1 user" not in told
 
 
+def test_the_sessions_of_another_agent_are_listed_and_read(tmp_path: Path) -> None:
+    talk(tmp_path, "s-2", said(1, "the harbour of bot"), said(2, "the lamp of bot"))
+    told = answered(tmp_path, "session_list", agentId="bot")
+    assert told.startswith("s-2: the harbour of bot (2026-06-02")
+    assert len(told.splitlines()) == 1
+    told = answered(tmp_path, "session_history", agentId="bot", sessionId="s-2", lastN=1)
+    assert told == "[user] the lamp of bot"
+    assert "Please look it up" in answered(tmp_path, "session_list"), "empty is this one"
+    assert "of bot" not in answered(tmp_path, "session_list")
+    for agent in ("cat", "../agents/bot"):
+        told = answered(tmp_path, "session_list", agentId=agent)
+        assert told == f"Of the agent {agent!r} there are no sessions."
+    assert "There is no session 's-2'" in answered(tmp_path, "session_history", sessionId="s-2")
+    assert not (tmp_path / "agents" / "bot" / "sessions" / "sessions.json").exists()
+    assert not (tmp_path / "agents" / "cat").exists()
+
+
 def test_an_agent_that_said_little_is_found_behind_one_that_said_much(tmp_path: Path) -> None:
     talk(tmp_path, "s-1", *(said(n, f"the harbour lamp {n}") for n in range(250)))
     other = talk(tmp_path, "s-2", said(2, "a harbour"))
