@@ -90,10 +90,8 @@ def session_tools(search: Search, sessions: Sessions, transcript: Transcript) ->
     async def run_list(arguments: dict[str, Any]) -> str:
         agent = _agent(arguments)
         known = await sessions(agent)
-        none = (
-            f"Of the agent {agent!r} there are no sessions." if agent else "There are no sessions."
-        )
-        return "\n".join(map(format_session, known[:100])) or none
+        whose = f"Of the agent {agent!r} there" if agent else "There"
+        return "\n".join(map(format_session, known[:100])) or f"{whose} are no sessions yet."
 
     async def run_history(arguments: dict[str, Any]) -> str:
         session_id, agent = text_argument(arguments, "sessionId"), _agent(arguments)

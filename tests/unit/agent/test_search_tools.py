@@ -124,7 +124,7 @@ def test_the_sessions_of_another_agent_are_listed_and_read(tmp_path: Path) -> No
     assert "of bot" not in answered(tmp_path, "session_list")
     for agent in ("cat", "../agents/bot"):
         told = answered(tmp_path, "session_list", agentId=agent)
-        assert told == f"Of the agent {agent!r} there are no sessions."
+        assert told == f"Of the agent {agent!r} there are no sessions yet."
     assert "There is no session 's-2'" in answered(tmp_path, "session_history", sessionId="s-2")
     assert not (tmp_path / "agents" / "bot" / "sessions" / "sessions.json").exists()
     assert not (tmp_path / "agents" / "cat").exists()
