@@ -6,26 +6,37 @@ import asyncio
 import json
 import os
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.engine.records import Query
 from app.engine.search.index import MemoryIndex
 from app.engine.search.scanner import Scan, Watcher, differences, glance, newest_first, scan
-
-
-def put(root: Path, path: str, text: str) -> Path:
-    file = root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")
-    return file
+from tests.helpers.searching import put, with_index
 
 
 def age(root: Path) -> None:
     """Make every file old enough for its time to be trusted."""
     for file in root.rglob("*"):
         os.utime(file, (1_700_000_000, 1_700_000_000))
+
+
+@asynccontextmanager
+async def following(root: Path, index: MemoryIndex, **how: Any) -> AsyncIterator[Watcher]:
+    """A watcher that brings up what changes, until the block is left."""
+
+    async def on_change(paths: frozenset[str]) -> None:
+        for path in paths:
+            await index.update(path)
+
+    watcher = Watcher(root, on_change, **how)
+    await watcher.start()
+    yield watcher
+    await watcher.stop()
 
 
 def test_only_searched_places_are_walked(tmp_path: Path) -> None:
@@ -130,27 +141,16 @@ def test_what_no_look_can_see_is_found_by_the_sweep(tmp_path: Path) -> None:
     for n, file in enumerate(sorted((tmp_path / "memory").glob("*.md"))):
         os.utime(file, (1_700_000_000 + n, 1_700_000_000 + n))
 
-    async def main() -> None:
-        index = MemoryIndex(tmp_path)
-        await index.open()
-        await index.index_all_from_workspace()
+    async def work(index: MemoryIndex) -> None:
+        async with following(tmp_path, index, interval=0.02, sweep=0.2):
+            old.write_text("- pears\n", "utf-8")  # in place: its folder does not change
+            os.utime(old, (1_700_000_000, 1_700_000_100))
+            deadline = time.monotonic() + 20
+            while not (await index.search(Query("pears"))).hits:
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.02)
 
-        async def on_change(paths: frozenset[str]) -> None:
-            for path in paths:
-                await index.update(path)
-
-        watcher = Watcher(tmp_path, on_change, interval=0.02, sweep=0.2)
-        await watcher.start()
-        old.write_text("- pears\n", "utf-8")  # in place: its folder does not change
-        os.utime(old, (1_700_000_000, 1_700_000_100))
-        deadline = time.monotonic() + 20
-        while not (await index.search(Query("pears"))).hits:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.02)
-        await watcher.stop()
-        await index.close()
-
-    asyncio.run(main())
+    with_index(tmp_path, work)
 
 
 def test_today_comes_before_the_past(tmp_path: Path) -> None:
@@ -264,31 +264,20 @@ def test_a_storm_of_small_writes(tmp_path: Path) -> None:
 def test_a_folder_renamed_away_and_back_does_not_end_the_watch(tmp_path: Path) -> None:
     put(tmp_path, "memory/a.md", "- apple\n")
 
-    async def main() -> None:
-        index = MemoryIndex(tmp_path)
-        await index.open()
-        await index.index_all_from_workspace()
+    async def work(index: MemoryIndex) -> None:
+        async with following(tmp_path, index, interval=0.05) as watcher:
+            (tmp_path / "memory").rename(tmp_path / "elsewhere")
+            assert (await index.check()).state == "stale"
+            await watcher.look()
+            assert not (await index.search(Query("apple"))).hits
+            (tmp_path / "elsewhere").rename(tmp_path / "memory")
+            put(tmp_path, "memory/b.md", "- banana\n")
+            await watcher.look()
+            assert (await index.search(Query("apple"))).hits
+            assert (await index.search(Query("banana"))).hits
+            assert (await index.check()).state == "ready"
 
-        async def on_change(paths: frozenset[str]) -> None:
-            for path in paths:
-                await index.update(path)
-
-        watcher = Watcher(tmp_path, on_change, interval=0.05)
-        await watcher.start()
-        (tmp_path / "memory").rename(tmp_path / "elsewhere")
-        assert (await index.check()).state == "stale"
-        await watcher.look()
-        assert not (await index.search(Query("apple"))).hits
-        (tmp_path / "elsewhere").rename(tmp_path / "memory")
-        put(tmp_path, "memory/b.md", "- banana\n")
-        await watcher.look()
-        assert (await index.search(Query("apple"))).hits
-        assert (await index.search(Query("banana"))).hits
-        assert (await index.check()).state == "ready"
-        await watcher.stop()
-        await index.close()
-
-    asyncio.run(main())
+    with_index(tmp_path, work)
 
 
 def test_a_watcher_whose_listener_fails_says_so_and_goes_on(tmp_path: Path) -> None:
