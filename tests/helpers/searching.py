@@ -30,10 +30,11 @@ def said(number: int, text: str, day: str = "2026-06-02", **more: Any) -> dict[s
     } | more  # fmt: skip
 
 
-def talk(root: Path, session: str, *entries: dict[str, Any]) -> Path:
-    """A session log of these entries."""
-    lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in entries)
-    return put(root, f"agents/bot/sessions/{session}.log.jsonl", lines)
+def talk(root: Path, session: str, *entries: dict[str, Any] | str) -> Path:
+    """A session log of these entries; of a text, as a line that it is."""
+    lines = (e if isinstance(e, str) else json.dumps(e, ensure_ascii=False) for e in entries)
+    log = "".join(f"{line}\n" for line in lines)
+    return put(root, f"agents/bot/sessions/{session}.log.jsonl", log)
 
 
 def with_index(

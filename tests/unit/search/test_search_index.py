@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +13,12 @@ import pytest
 
 from app.engine.records import Query, SearchResult
 from app.engine.search.index import MemoryIndex
+from tests.helpers.searching import put, said, talk, with_index
 
 FLUSH = (
     "\n## Memory Flush — 2026-06-02T03:15:09+00:00\n"
     "<!-- palimpsest:flush run=r-1 session=s-1 from=u-1 to=a-1 origin=user -->\n"
 )
-
-
-def put(root: Path, path: str, text: str) -> Path:
-    file = root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8", newline="")
-    return file
-
-
-def entry(number: int, text: str, **more: Any) -> dict[str, Any]:
-    return {
-        "v": 1, "seq": number, "type": "message", "id": f"m-{number}", "role": "USER",
-        "timestamp": f"2026-06-02T01:00:{number % 60:02}+00:00", "content": text,
-    } | more  # fmt: skip
-
-
-def log(root: Path, session: str, *entries: dict[str, Any] | str) -> Path:
-    lines = [line if isinstance(line, str) else json.dumps(line) for line in entries]
-    return put(root, f"agents/bot/sessions/{session}.log.jsonl", "\n".join(lines) + "\n")
-
-
-def run(root: Path, work: Callable[[MemoryIndex], Awaitable[None]], *, whole: bool = True) -> None:
-    async def main() -> None:
-        index = MemoryIndex(root, zone=UTC)
-        await index.open()
-        try:
-            if whole:
-                await index.index_all_from_workspace()
-            await work(index)
-        finally:
-            await index.close()
-
-    asyncio.run(main())
 
 
 async def texts(index: MemoryIndex, text: str, **more: Any) -> list[str]:
@@ -106,7 +72,7 @@ def test_the_query_table(tmp_path: Path, query: str, stored: str, hit: bool) -> 
         else:
             assert result.reason
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 def test_a_form_of_the_word_is_found_in_natural_mode(tmp_path: Path) -> None:
@@ -118,7 +84,7 @@ def test_a_form_of_the_word_is_found_in_natural_mode(tmp_path: Path) -> None:
         assert result.mode == "natural"
         assert sliced(result) == [["migrations"]]
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 @pytest.mark.case("IDX-2", "B27")
@@ -127,7 +93,7 @@ def test_chinese_inside_a_sentence_in_every_table(tmp_path: Path) -> None:
     put(tmp_path, "MEMORY.md", f"- {text}\n")
     put(tmp_path, "memory/2026-06-02.md", f"{FLUSH}- {text}\n")
     put(tmp_path, "memory/archive/2025-06-02.md", f"{FLUSH}- {text}\n")
-    log(tmp_path, "s-1", entry(1, text))
+    talk(tmp_path, "s-1", said(1, text))
     put(tmp_path, "large_tool_results/bot/c1-0123456789abcdef", text)
 
     async def work(index: MemoryIndex) -> None:
@@ -139,7 +105,7 @@ def test_chinese_inside_a_sentence_in_every_table(tmp_path: Path) -> None:
             assert result.counts == {"memory": 1, "daily": 2, "sessions": 1, "evicted": 1}
             assert sliced(result) == [[query]] * 5
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 @pytest.mark.case("B28")
@@ -154,15 +120,15 @@ def test_short_terms(tmp_path: Path) -> None:
             assert await texts(index, query) == [f"- {lines[found]}"]
         assert await texts(index, "oods") == [f"- {lines[6]}"]
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 @pytest.mark.case("B29")
 def test_mixed_script_and_terms_in_several_entries(tmp_path: Path) -> None:
     near = "GitHub 上的备份脚本，上传总是失败"
-    log(
-        tmp_path, "s-1", entry(1, near), entry(2, "备份"), entry(3, "微信读书"),
-        entry(4, "我的书架"), entry(5, "阅读偏好是科幻"), entry(6, "GitHub"),
+    talk(
+        tmp_path, "s-1", said(1, near), said(2, "备份"), said(3, "微信读书"),
+        said(4, "我的书架"), said(5, "阅读偏好是科幻"), said(6, "GitHub"),
     )  # fmt: skip
 
     async def work(index: MemoryIndex) -> None:
@@ -170,7 +136,7 @@ def test_mixed_script_and_terms_in_several_entries(tmp_path: Path) -> None:
         found = await texts(index, "微信读书 书架 阅读偏好")
         assert set(found[:3]) == {"微信读书", "我的书架", "阅读偏好是科幻"}
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 @pytest.mark.case("B26", "IDX-4")
@@ -197,7 +163,7 @@ def test_no_text_is_an_error(tmp_path: Path) -> None:
         assert not empty.hits
         assert empty.reason == "Nothing to search for yet."
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 @pytest.mark.case("IDX-3")
@@ -217,7 +183,7 @@ def test_one_path_indexed_again_and_one_removed(tmp_path: Path) -> None:
         assert await index.remove("memory/2026-06-01.md")
         assert not (await index.search(Query("apple", mode="words"))).hits
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 @pytest.mark.case("IDX-5")
@@ -233,7 +199,7 @@ def test_without_an_index_the_files_answer(tmp_path: Path) -> None:
             assert "files were read instead" in result.reason
         assert not await index.update("MEMORY.md")
 
-    run(tmp_path, work, whole=False)
+    with_index(tmp_path, work, whole=False)
 
 
 @pytest.mark.case("B33")
@@ -259,11 +225,11 @@ def test_no_phantoms_after_a_restart(tmp_path: Path) -> None:
             assert line == hit.text
         assert (await index.check()).state == "ready"
 
-    run(tmp_path, nothing)
+    with_index(tmp_path, nothing)
     for n in (1, 4, 7):
         (tmp_path / f"memory/2026-06-{n + 1:02}.md").unlink()
     (tmp_path / "memory/2026-06-10.md").rename(tmp_path / "memory/2026-07-10.md")
-    run(tmp_path, before, whole=False)
+    with_index(tmp_path, before, whole=False)
 
 
 @pytest.mark.case("B34")
@@ -289,7 +255,7 @@ def test_a_half_built_index_locks_nothing_out(tmp_path: Path, kind: str) -> None
         assert not (await index.search(Query("apple"))).reason
         assert not list((tmp_path / ".palimpsest").glob("*.building*"))
 
-    run(tmp_path, nothing)
+    with_index(tmp_path, nothing)
     database = tmp_path / ".palimpsest/index.db"
     if kind == "killed in a rebuild":
         for suffix in ("", "-wal", "-shm"):
@@ -300,27 +266,27 @@ def test_a_half_built_index_locks_nothing_out(tmp_path: Path, kind: str) -> None
         connection.execute(change)
         connection.commit()
         connection.close()
-    run(tmp_path, work, whole=False)
+    with_index(tmp_path, work, whole=False)
 
 
 def test_what_of_a_session_is_found_and_what_is_not(tmp_path: Path) -> None:
-    log(
+    talk(
         tmp_path, "s-1",
-        entry(1, "plain words", reasoning="secretthought"),
-        entry(2, "remembered line", origin="recall"),
+        said(1, "plain words", reasoning="secretthought"),
+        said(2, "remembered line", origin="recall"),
         {"type": "tool_use", "id": "u-3", "toolCallId": "c", "name": "grep",
          "input": {"pattern": "needle\nhay"}, "timestamp": 1780362000},
         {"type": "tool_result", "id": "r-4", "toolCallId": "c", "name": "grep",
          "output": "found the needle", "isError": True},
         "this line is broken {",
         {"type": "request", "parts": ["plain words"]},
-        entry(7, "after the broken line"),
+        said(7, "after the broken line"),
         {"type": "eviction", "id": "e-8", "target": "r-4", "file": "x", "chars": 9},
         {"type": "message", "id": "m-9", "content": [{"type": "text", "text": "in a block"},
                                                     {"type": "image", "data": "picturedata"}]},
     )  # fmt: skip
     with (tmp_path / "agents/bot/sessions/s-1.log.jsonl").open("a") as file:
-        file.write(json.dumps(entry(10, "an unfinished tail")))
+        file.write(json.dumps(said(10, "an unfinished tail")))
 
     async def work(index: MemoryIndex) -> None:
         for absent in ("secretthought", "remembered", "unfinished", "picturedata"):
@@ -338,12 +304,12 @@ def test_what_of_a_session_is_found_and_what_is_not(tmp_path: Path) -> None:
         assert await index.update("agents/bot/sessions/s-1.log.jsonl")
         assert await texts(index, "unfinished") == ["an unfinished tail"]
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 def test_line_separators_and_half_characters(tmp_path: Path) -> None:
     put(tmp_path, "MEMORY.md", "\ufeff# First\r\none\u2028still one\u0085here\r\n\r\n- fourth\r\n")
-    log(tmp_path, "s-1", '{"type":"message","id":"a","content":"ok \\ud83d then \\ud83c\\udf78"}')
+    talk(tmp_path, "s-1", '{"type":"message","id":"a","content":"ok \\ud83d then \\ud83c\\udf78"}')
 
     async def work(index: MemoryIndex) -> None:
         lines = {hit.text: hit.line for hit in (await index.search(Query("in:memory"))).hits}
@@ -351,7 +317,7 @@ def test_line_separators_and_half_characters(tmp_path: Path) -> None:
         assert await texts(index, "then") == ["ok \ufffd then 🍸"]
         assert await texts(index, "🍸") == ["ok \ufffd then 🍸"]
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 def test_a_file_in_another_encoding_is_left_out(tmp_path: Path) -> None:
@@ -362,7 +328,7 @@ def test_a_file_in_another_encoding_is_left_out(tmp_path: Path) -> None:
         assert await texts(index, "apple") == ["- apple"]
         assert not await texts(index, "项目")
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 def test_filters_and_reasons(tmp_path: Path) -> None:
@@ -383,12 +349,12 @@ def test_filters_and_reasons(tmp_path: Path) -> None:
         few = await index.search(Query("apple", limit=1))
         assert (len(few.hits), few.total, few.counts) == (1, 3, {"memory": 1, "daily": 2})
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 def test_the_seeds_call(tmp_path: Path) -> None:
     put(tmp_path, "MEMORY.md", f"# Facts\n- {'long ' * 200}apple apple\n")
-    log(tmp_path, "s-1", entry(1, "apple"))
+    talk(tmp_path, "s-1", said(1, "apple"))
 
     async def work(index: MemoryIndex) -> None:
         await index.index_from_string("memory/notes.md", "first\n\nan apple a day\n")
@@ -400,11 +366,11 @@ def test_the_seeds_call(tmp_path: Path) -> None:
         assert all("apple" in hit.content for hit in hits)
         assert len(await index.search("apple", 1)) == 1
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 def test_a_newer_live_search_ends_the_older_one(tmp_path: Path) -> None:
-    log(tmp_path, "s-1", *(entry(n, f"apple {n} {'word ' * 20}") for n in range(3_000)))
+    talk(tmp_path, "s-1", *(said(n, f"apple {n} {'word ' * 20}") for n in range(3_000)))
 
     async def work(index: MemoryIndex) -> None:
         older = asyncio.ensure_future(
@@ -418,7 +384,7 @@ def test_a_newer_live_search_ends_the_older_one(tmp_path: Path) -> None:
             await older
         assert len((await patient).hits) == 2
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 def test_a_rebuild_goes_on_beside_the_index_in_use(tmp_path: Path) -> None:
@@ -434,29 +400,29 @@ def test_a_rebuild_goes_on_beside_the_index_in_use(tmp_path: Path) -> None:
         assert (await building).rebuilt
         assert (await index.search(Query("apple", limit=50))).total == 30
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 def test_a_log_replaced_cut_or_edited_is_seen(tmp_path: Path) -> None:
-    path = log(tmp_path, "s-1", entry(1, "apple"), entry(2, "pear"))
+    path = talk(tmp_path, "s-1", said(1, "apple"), said(2, "pear"))
 
     async def work(index: MemoryIndex) -> None:
-        log(tmp_path, "s-1", entry(1, "apple"))
+        talk(tmp_path, "s-1", said(1, "apple"))
         await index.update(path)
         assert not await texts(index, "pear")
-        log(tmp_path, "s-1", entry(1, "grape"), entry(2, "cherry"), entry(3, "plum"))
+        talk(tmp_path, "s-1", said(1, "grape"), said(2, "cherry"), said(3, "plum"))
         await index.update(path)
         assert not await texts(index, "apple")
         assert await texts(index, "plum", mode="words") == ["plum"]
         assert await texts(index, "grape", mode="words") == ["grape"]
         before = path.stat()
-        log(tmp_path, "s-1", entry(1, "grape"), entry(2, "cherry"), entry(3, "kiwi"))
+        talk(tmp_path, "s-1", said(1, "grape"), said(2, "cherry"), said(3, "kiwi"))
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         assert path.stat().st_size == before.st_size
         await index.update(path)
         assert await texts(index, "kiwi", mode="words") == ["kiwi"]
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 def test_a_huge_paste_is_answered(tmp_path: Path) -> None:
@@ -467,12 +433,12 @@ def test_a_huge_paste_is_answered(tmp_path: Path) -> None:
             result = await index.search(Query(text))
             assert result.hits or result.reason
 
-    run(tmp_path, work)
+    with_index(tmp_path, work)
 
 
 def test_an_index_damaged_while_in_use_is_built_anew(tmp_path: Path) -> None:
     put(tmp_path, "MEMORY.md", "- apple pie\n")
-    log(tmp_path, "s-1", *(entry(n, f"apple {n} {'word ' * 30}") for n in range(200)))
+    talk(tmp_path, "s-1", *(said(n, f"apple {n} {'word ' * 30}") for n in range(200)))
     database = tmp_path / ".palimpsest/index.db"
 
     async def nothing(index: MemoryIndex) -> None:
@@ -487,8 +453,8 @@ def test_an_index_damaged_while_in_use_is_built_anew(tmp_path: Path) -> None:
         result = await index.search(Query("apple", limit=500))
         assert (result.total, result.reason) == (201, "")
 
-    run(tmp_path, nothing)
+    with_index(tmp_path, nothing)
     data = bytearray(database.read_bytes())
     data[4096 * 4 :] = b"\xa5" * (len(data) - 4096 * 4)
     database.write_bytes(data)
-    run(tmp_path, work, whole=False)
+    with_index(tmp_path, work, whole=False)
