@@ -10,25 +10,18 @@ from PySide6.QtCore import Qt
 
 from app.engine.events import Changed
 from app.engine.records import IndexState
-from app.gui.panes.search.pane import SearchPane
 from app.gui.widgets.labels import Clickable
-from tests.helpers.found import Ask, hit, searched, settle
+from tests.helpers.found import Ask, asked_on, hit, searched, settle, shown_search
 
 
 @pytest.fixture
 def ask(desk) -> Ask:
-    desk.engine.ask = Ask()
-    return desk.engine.ask
+    return asked_on(desk)
 
 
 @pytest.fixture
 def pane(qtbot, qloop, desk, ask):
-    made = SearchPane(desk)
-    qtbot.addWidget(made)
-    made.resize(1076, 772)
-    made.show()
-    yield made
-    qloop.run_until_complete(made.tasks.end())
+    yield from shown_search(desk, qtbot, qloop)
 
 
 def foot_text(pane) -> str:

@@ -16,29 +16,20 @@ from app.gui.look.theme import theme, token
 from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine, Place
 from app.gui.panes.search.page import PageView
-from app.gui.panes.search.pane import SearchPane
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.dialogs import Question
 from app.gui.widgets.labels import T
-from tests.helpers.found import Ask, searched, settle
+from tests.helpers.found import Ask, asked_on, searched, settle, shown_search
 
 
 @pytest.fixture
 def ask(desk) -> Ask:
-    desk.engine.ask = Ask()
-    return desk.engine.ask
+    return asked_on(desk)
 
 
 @pytest.fixture
 def pane(qtbot, qloop, desk, ask):
-    made = SearchPane(desk)
-    qtbot.addWidget(made)
-    made.resize(1076, 772)
-    made.show()
-    made.went = []
-    made.go.connect(made.went.append)
-    yield made
-    qloop.run_until_complete(made.tasks.end())
+    yield from shown_search(desk, qtbot, qloop)
 
 
 # ---------------------------------------------------------------------------- half-typed filters

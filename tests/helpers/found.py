@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from asyncio import AbstractEventLoop
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from app.engine.errors import Unreadable
 from app.engine.records import (
@@ -25,6 +27,9 @@ from app.engine.records import (
     TextPage,
     TranscriptItem,
 )
+from app.gui.panes.search.pane import SearchPane
+from app.gui.widgets.pane import Desk
+from tests.helpers.panes import targets
 
 DAY = datetime(2026, 11, 28, 17, 20, tzinfo=UTC)
 
@@ -125,6 +130,24 @@ class Ask:
     async def evicted_page(self, path, start=0, length=40_000):
         text = "$ run\ntern upload --dry-run\ndone"
         return TextPage(text[start : start + length], start, len(text), len(text))
+
+
+def asked_on(desk: Desk) -> Ask:
+    """The desk's engine answers with those hits."""
+    desk.engine.ask = Ask()
+    return desk.engine.ask
+
+
+def shown_search(desk: Desk, qtbot: QtBot, qloop: AbstractEventLoop) -> Iterator[SearchPane]:
+    """The search place on screen, for a fixture; `went` is where it asked to go, and its tasks are
+    ended at the end."""
+    made = SearchPane(desk)
+    qtbot.addWidget(made)
+    made.resize(1_076, 772)
+    made.show()
+    made.went = targets(made)  # type: ignore[attr-defined]
+    yield made
+    qloop.run_until_complete(made.tasks.end())
 
 
 def settle(qloop, until, pane, condition) -> None:
