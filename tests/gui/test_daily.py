@@ -19,14 +19,12 @@ from app.gui.panes.daily.days import by_day, card_rows, counts, file_rows, row_a
 from app.gui.panes.daily.pane import DailyPane
 from app.gui.widgets.pane import Desk, Target
 from tests.helpers.days import NOW, TODAY, Engine, section, today_log
-from tests.helpers.panes import Until, act, in_window, run, settled, targets
+from tests.helpers.panes import Until, act, in_window, on_desk, run, settled, targets
 
 
 @pytest.fixture
 def engine(desk: Desk) -> Engine:
-    made = Engine()
-    desk.engine.ask = desk.engine.do = made
-    return made
+    return on_desk(desk, Engine())
 
 
 @pytest.fixture

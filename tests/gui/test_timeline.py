@@ -17,7 +17,7 @@ from app.gui.panes.timeline.pane import TimelinePane
 from app.gui.panes.timeline.sessions import session_rows
 from app.gui.panes.timeline.words import words
 from app.gui.widgets.pane import Desk, Target
-from tests.helpers.panes import run, settled, targets
+from tests.helpers.panes import on_desk, run, settled, targets
 from tests.helpers.timelines import (
     NOW,
     Engine,
@@ -32,9 +32,7 @@ from tests.helpers.timelines import (
 
 @pytest.fixture
 def engine(desk: Desk) -> Engine:
-    made = Engine()
-    desk.engine.ask = desk.engine.do = made
-    return made
+    return on_desk(desk, Engine())
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from app.gui.panes.timeline.pane import TimelinePane
 from app.gui.panes.timeline.reading import MOST
 from app.gui.widgets.pane import Desk, Target
-from tests.helpers.panes import settled
+from tests.helpers.panes import on_desk, settled
 from tests.helpers.timelines import NOW, Engine, said, shown_pane, started
 
 LENGTH = 100_000
@@ -19,8 +19,7 @@ LENGTH = 100_000
 
 @pytest.fixture
 def engine(desk: Desk) -> Engine:
-    made = Engine()
-    desk.engine.ask = desk.engine.do = made
+    made = on_desk(desk, Engine())
     made.items["a"] = [said(n, when=NOW, kind="assistant") for n in range(1, LENGTH + 1)]
     return made
 

@@ -12,7 +12,7 @@ from app.engine.events import Bus, TurnEvent
 from app.gui.panes.timeline.pane import TimelinePane
 from app.gui.panes.timeline.scale import build_scale
 from app.gui.widgets.pane import Desk, Target
-from tests.helpers.panes import run, settled
+from tests.helpers.panes import on_desk, run, settled
 from tests.helpers.timelines import (
     NOW,
     Engine,
@@ -25,9 +25,7 @@ from tests.helpers.timelines import (
 
 @pytest.fixture
 def engine(desk: Desk) -> Engine:
-    made = Engine()
-    desk.engine.ask = desk.engine.do = made
-    return made
+    return on_desk(desk, Engine())
 
 
 @pytest.fixture

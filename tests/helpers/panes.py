@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.widgets.action import Action
-from app.gui.widgets.pane import Pane, Target
+from app.gui.widgets.pane import Desk, Pane, Target
 
+Fake = TypeVar("Fake")
 OnePane = TypeVar("OnePane", bound=Pane)
 Until = Callable[..., Coroutine[Any, Any, None]]  # the fixture of that name
 
@@ -27,6 +28,12 @@ def in_window(pane: OnePane, qtbot: QtBot, qloop: AbstractEventLoop) -> Iterator
     window.show()
     yield pane
     qloop.run_until_complete(pane.tasks.end())
+
+
+def on_desk(desk: Desk, engine: Fake) -> Fake:
+    """`engine` answers and acts for the desk from now on."""
+    desk.engine.ask = desk.engine.do = engine
+    return engine
 
 
 def act(pane: Pane, name: str) -> Action:
