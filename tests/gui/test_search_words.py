@@ -184,7 +184,7 @@ def test_files_that_are_not_indexed_can_be_looked_at_and_copied(
     pane.field.set_query("uploxx")
     settle(qloop, until, pane, lambda: pane.parts.none.ways)
     ways = [(way.title, way.words) for way in pane.parts.none.ways]
-    named = ("Files that are not indexed", "2 files")
+    named = ("See what is not indexed, and why", "2 files")
     assert ways == (
         [("Words that begin with “uplo”", "4 hits"), named]
         if helps else [named, ("Clear the field", "Earlier searches, and how to ask")]

@@ -32,8 +32,8 @@ def why_none(
     said = [_nothing(parsed, partial)]
     left_out = 0 if store is None else len(store.left_out())
     if left_out:
-        noun = "file is" if left_out == 1 else "files are"
-        said.append(f"{left_out} {noun} not indexed, as their text cannot be read.")
+        noun, whose = ("file is", "its") if left_out == 1 else ("files are", "their")
+        said.append(f"{left_out} {noun} not indexed, as {whose} text cannot be read.")
     return " ".join(said)
 
 

@@ -105,7 +105,7 @@ def test_files_that_are_not_indexed_are_told(tmp_path: Path) -> None:
 
     async def work(index: MemoryIndex) -> None:
         result = await index.search(Query("港口"))
-        assert "1 file is not indexed" in result.reason
+        assert "1 file is not indexed, as its text" in result.reason
         (left_out,) = await index.left_out()
         assert left_out.path == "memory/2026-06-02.md"
         assert left_out.why.startswith("is written in")

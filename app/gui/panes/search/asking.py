@@ -200,7 +200,8 @@ async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str
     files: tuple[LeftOut, ...] = ()
     if "not indexed" in found.result.reason:
         files = tuple(await ask.left_out())
-    named = [Out("file-x", tr("Files that are not indexed"), 0, "", "", "", files)] if files else []
+    title = tr("See what is not indexed, and why")
+    named = [Out("file-x", title, 0, "", "", "", files)] if files else []
     cleared = [Out("x", tr("Clear the field"), 0, "", asked.mode, asked.layer)]
     return [*out[: MOST_WAYS - 1], *named, *(out[MOST_WAYS - 1 :] if out else cleared)]
 

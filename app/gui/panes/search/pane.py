@@ -300,9 +300,10 @@ class SearchPane(Pane):
 
     async def _name_files(self, way: Out) -> None:
         listed = "\n".join(tr("{path} {why}", path=f.path, why=f.why) for f in way.files)
-        words = tr("Their text cannot be read, so no search finds it. Save them as UTF-8 text.")
+        head = tr("Files that are not indexed")
+        words = tr("No search finds what stands in them until they can be read as UTF-8 text.")
         buttons = (("copy", tr("Copy the list"), "plain"), ("", tr("Close"), "primary"))
-        if await ask(self.window(), way.title, words, buttons, code=listed, width=620) == "copy":
+        if await ask(self.window(), head, words, buttons, code=listed, width=620) == "copy":
             QGuiApplication.clipboard().setText(listed)
 
     # ------------------------------------------------------------------ Qt's side
