@@ -140,14 +140,23 @@ def only(ask, hits):
     ask.search = search
 
 
-def test_signs_without_letters_are_offered_letter_by_letter(qloop, until, pane, ask):
+@pytest.mark.parametrize(
+    ("typed", "reason", "head"),
+    [
+        ("->", "There are no letters or digits to search for.", "Nothing to search for in this"),
+        ("pload", "Nothing was found in what could be looked through in time.", "No hits"),
+    ],
+)
+def test_what_was_hardly_looked_for_letter_by_letter_is_offered_so(
+    qloop, until, pane, ask, typed, reason, head
+):
     only(ask, lambda query: query.mode == "literal")
-    ask.reason = "There are no letters or digits to search for."
-    pane.field.set_query("->")
+    ask.reason = reason
+    pane.field.set_query(typed)
     settle(qloop, until, pane, lambda: pane.parts.none.ways)
-    assert pane.parts.none.head.text() == "Nothing to search for in this"
+    assert pane.parts.none.head.text() == head
     assert [(w.title, w.query, w.mode, w.words) for w in pane.parts.none.ways] == [
-        ("Search letter by letter", "->", "literal", "4 hits")
+        ("Search letter by letter", typed, "literal", "4 hits")
     ]
 
 

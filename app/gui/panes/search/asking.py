@@ -178,8 +178,8 @@ async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str
             ("messages-square", tr("Ask in plain words instead"), replace(asked, mode="natural"))
         )
     # "auto" tried it, but not for signs alone, and not for long.
-    signs = "no letters or digits" in found.result.reason
-    if asked.mode != "literal" and (asked.mode != "auto" or signs or not found.result.complete):
+    hardly = any(why in found.result.reason for why in ("no letters or digits", "in time"))
+    if asked.mode in ("words", "natural") or (asked.mode == "auto" and hardly):
         tries.append(
             ("case-sensitive", tr("Search letter by letter"), replace(asked, mode="literal"))
         )
