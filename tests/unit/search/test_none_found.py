@@ -208,7 +208,7 @@ def test_an_eviction_tells_of_what_was_there_before_it(tmp_path: Path, how: str)
         for so_far in range(2 if how == "followed" else len(entries), len(entries) + 1):
             talk(tmp_path, "s-1", *entries[:so_far])
             await index.update(log)
-        found = await index.search(Query("lamp has:evicted", newest_first=True))
+        found = await index.search(Query("lamp has:evicted", "words", newest_first=True))
         assert [hit.text for hit in found.hits] == ["third lamp", "first lamp"]
         assert (await index.search(Query("lamp"))).total == 3
 

@@ -8,6 +8,7 @@ import os
 import random
 import tempfile
 from datetime import UTC, datetime, timedelta, timezone
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 
 from app.engine.search import preparing
 from app.engine.search.index import MemoryIndex
+from app.engine.search.logs import entries
+from app.engine.search.rows import Cursor, Document, Marked
 from app.engine.workspace.history import History
 from app.engine.workspace.layout import Layout
 
@@ -194,6 +197,25 @@ def test_a_file_that_grew_is_found_as_one_read_at_once(
 
     asyncio.run(main())
     assert rows_and_terms(tmp_path / "followed.db") == rows_and_terms(tmp_path / "fresh.db")
+
+
+def test_what_comes_while_a_log_is_read_waits_for_the_next_reading() -> None:
+    class Growing(BytesIO):
+        """A log to which an eviction comes as soon as one has seen its end."""
+
+        def read(self, size: int | None = -1) -> bytes:
+            found = super().read(size)
+            if not found and not self.getvalue().endswith(evicted):
+                self.write(evicted)
+            return found
+
+    said = b'{"type":"message","id":"m-1","content":"a lamp"}\n'
+    evicted = b'{"type":"eviction","target":"m-1"}\n'
+    log, cursor = Growing(said), Cursor()
+    (first,) = entries(log, cursor)
+    assert isinstance(first, Document)
+    assert (first.text, first.flags, cursor.offset) == ("a lamp", 0, len(said))
+    assert list(entries(log, cursor)) == [Marked("m-1")]
 
 
 @pytest.mark.parametrize("seed", range(10))
