@@ -24,10 +24,10 @@ from app.engine.search.rows import ROW_COLUMNS, Posting, Row
 from app.engine.search.terms import FENCE, STEM_MARK, fold
 from app.engine.search.writing import EACH, bound
 
-COUNTED, FEW = 3_000, 30
+COUNTED, FEW = 2_500, 30
 """Documents with the words that are looked at, newest first, before an answer is called incomplete;
-when only a few of them pass the filters, all are looked at."""
-RANKED = 800
+when only a few of them pass the filters, the older ones are, until `RANKED` pass."""
+RANKED = 400
 """Documents that are put in order by how well they match; of more, the newest."""
 FREQUENT, SAMPLE = 1_000, 10_000
 """Documents of a phrase that are counted to know how rare it is; of one that stands in more, its
@@ -114,14 +114,22 @@ class Finding:
         """
         self._measure.take(self._standing(expression))
         lowest = self._lowest(expression, filters)
-        found, counts = self._newest(expression, without, filters, lowest)
-        if lowest and len(found) < FEW:
+        found = self._newest(expression, without, filters, lowest)
+        few = bool(lowest) and len(found) < FEW
+        if few:
             lowest = 0
-            found, counts = self._newest(expression, without, filters, lowest)
+            found = self._newest(expression, without, filters, lowest)
         last = found[-1][1] if len(found) == RANKED else 0
+        counts = Counter(layer for _, _, layer in found)
+        if last and not few:  # of what hardly ever passes the filters, the rest may be far away
+            further, _ = self.count(
+                expression, without, filters, below=last, lowest=lowest, most=COUNTED - RANKED
+            )
+            counts.update(further)
+        complete = not lowest and counts.total() < (RANKED if few else COUNTED)
         found.sort(reverse=True)
         best = [(score, number) for score, number, _ in found]
-        return Ranked(best, dict(counts), not lowest and counts.total() < COUNTED, last or lowest)
+        return Ranked(best, dict(counts), complete, last or lowest)
 
     def _standing(self, expression: str) -> list[Standing]:
         """Where each phrase of an expression stands, in their order. Nothing of a single one."""
@@ -159,23 +167,15 @@ class Finding:
 
     def _newest(
         self, expression: str, without: str, filters: Filters, lowest: int
-    ) -> tuple[list[tuple[float, int, str]], Counter[str]]:
-        """(score, row id, layer) of the newest matches, and how many there are of each layer."""
+    ) -> list[tuple[float, int, str]]:
+        """(score, row id, layer) of the newest matches."""
         where, values = self._where(expression, without, filters)
         sql = (
             "SELECT measured(t.terms), t.rowid, f.layer FROM terms t JOIN docs d ON d.id=t.rowid "
             f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} AND t.rowid>=? "
             "ORDER BY t.rowid DESC LIMIT ?"
         )
-        found = self._db.execute(sql, (*values, lowest, RANKED)).fetchall()
-        counts = Counter(layer for _, _, layer in found)
-        if len(found) == RANKED:
-            further, _ = self.count(
-                expression, without, filters, below=found[-1][1], lowest=lowest,
-                most=COUNTED - RANKED,
-            )  # fmt: skip
-            counts.update(further)
-        return found, counts
+        return self._db.execute(sql, (*values, lowest, RANKED)).fetchall()
 
     def rows(self, numbers: Sequence[int]) -> list[Row]:
         """The documents with these row ids, in that order."""

@@ -247,7 +247,8 @@ def _window(text: str, stretches: list[Stretch], width: int) -> Stretch:
         return 0, width
     best, most, j = 0, 0, 0
     for i, (begin, _) in enumerate(stretches):
-        j = max(j, i)
+        if j < i:
+            j = i
         while j + 1 < len(stretches) and stretches[j + 1][1] - begin <= width * 3 // 4:
             j += 1
         if j - i + 1 > most:

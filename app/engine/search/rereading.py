@@ -34,7 +34,7 @@ SHARED_BY, SHARED_WORDS, SHARED = 20, 30, 0.1
 """Among how many of the best words are looked for, how many of them count, and how much."""
 MOST_LOOKED_UP = 60
 """Shared words whose rarity the index is asked for."""
-COMMON_WORD, COMMON_WORDS = 0.1, 3_000
+COMMON_WORD, COMMON_WORDS = 0.1, 2_500
 """Share of all documents, and number of them, from which on a shared word tells nothing."""
 
 

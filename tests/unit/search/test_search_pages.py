@@ -136,3 +136,21 @@ def test_filters_of_a_word_of_every_line(tmp_path: Path) -> None:
             await index.close()
 
     asyncio.run(main())
+
+
+def test_filters_that_only_older_documents_pass(tmp_path: Path) -> None:
+    write(tmp_path, COUNTED + RANKED + 100, answers=RANKED + 50)
+
+    async def main() -> None:
+        index = MemoryIndex(tmp_path, zone=UTC)
+        await index.open()
+        await index.index_all_from_workspace()
+        try:
+            old = await index.search(Query("upload role:assistant", limit=30))
+            assert (old.total, old.complete) == (RANKED, False), "the newest of them are enough"
+            found = await paged(index, "upload role:assistant", 170)
+        finally:
+            await index.close()
+        assert sorted(int(hit.entry_id[2:]) for hit in found) == list(range(1, RANKED + 51))
+
+    asyncio.run(main())
