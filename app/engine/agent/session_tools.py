@@ -112,7 +112,7 @@ def session_tools(search: Search, sessions: Sessions, transcript: Transcript) ->
             run_search,
             required=("query",),
             query=("string", "What to look for."),
-            agentId=agent,
+            agentId=("string", "The agent whose sessions are meant; empty means all agents."),
             maxResults=("integer", "How many hits at most (10)."),
         ),
         tool("session_list", "List earlier conversations, newest first.", run_list, agentId=agent),
