@@ -55,9 +55,8 @@ def likely_tokens(text: str, letters: frozenset[str], *, row: bool = True) -> It
     for start, stop in _parts(text, low, letters):
         if row and 0 < end < start and next(tokens(text, end, start), None) is not None:
             yield _BREAK
-        if signs and _TWO_SIGNS.match(
-            text, stop - 1
-        ):  # within a run, whose last sign alone is a token, too
+        if signs and _TWO_SIGNS.match(text, stop - 1):
+            # Within a run: only where it ends, the last sign alone is a token, too.
             yield from (token for token in tokens(text, start, stop) if token.start < stop - 1)
         else:
             yield from tokens(text, start, stop)
