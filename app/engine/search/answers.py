@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from app.engine.records import Hit, Query, SearchMode, SearchResult
 from app.engine.search.days import Span, days_meant
-from app.engine.search.finding import Ranked
+from app.engine.search.finding import Ranked, less
 from app.engine.search.folding import Folding, folded_layers
 from app.engine.search.literal import Found, Stopped, scan_files
 from app.engine.search.matching import (
@@ -278,7 +278,7 @@ class Answering:
                 without = without_expression(self._parsed)
                 counts, complete = store.count(expression, without, self._parsed.filters)
             if not natural:
-                counts = _less(counts, lost)
+                counts = less(counts, lost)
                 self._gone += sum(lost.values())
         return SearchResult(
             tuple(hits), sum(counts.values()), counts, mode, complete=complete,
@@ -394,9 +394,3 @@ class Answering:
             one.layer, one.path, one.line, shown, spans, score, one.when, one.session, one.entry,
             one.role, one.tool,
         )  # fmt: skip
-
-
-def _less(counts: dict[str, int], lost: dict[str, int]) -> dict[str, int]:
-    """Counts without the documents that turned out to be gone."""
-    left = {layer: number - lost.get(layer, 0) for layer, number in counts.items()}
-    return {layer: number for layer, number in left.items() if number > 0}

@@ -58,6 +58,12 @@ def _matching(expression: str) -> tuple[str, str]:
     return "terms t JOIN docs d ON d.id=t.rowid", "t.rowid"
 
 
+def less(counts: dict[str, int], lost: dict[str, int]) -> dict[str, int]:
+    """Counts without the documents that turned out to be gone."""
+    left = {layer: number - lost.get(layer, 0) for layer, number in counts.items()}
+    return {layer: number for layer, number in left.items() if number > 0}
+
+
 class Finding:
     """Asks one connection about one workspace (documents of others are never seen)."""
 
