@@ -8,6 +8,7 @@ with more hits than are shown has the words to click.
 from __future__ import annotations
 
 from PySide6.QtCore import (
+    QEvent,
     QItemSelectionModel,
     QModelIndex,
     Qt,
@@ -18,6 +19,7 @@ from PySide6.QtGui import (
     QFontMetricsF,
     QKeyEvent,
     QMouseEvent,
+    QPaintEvent,
     QPalette,
     QResizeEvent,
 )
@@ -195,6 +197,16 @@ class HitList(QTableView):
         self.viewport().setPalette(palette)
         self.painter_.forget()
         self._size_rows()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self.painter_.begin()
+        super().paintEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.LanguageChange, QEvent.Type.LocaleChange):
+            self.painter_.forget()
+            self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

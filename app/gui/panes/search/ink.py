@@ -8,11 +8,10 @@ next painting, at most `KEPT` of each. Whether it is chosen, pointed at or dimme
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextLayout, QTextLine
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.engine.records import Hit
@@ -21,7 +20,7 @@ from app.gui.look.text import plural
 from app.gui.look.theme import token
 from app.gui.look.type import font, line_step
 from app.gui.panes.search.marked import Laid, lay_out, paint
-from app.gui.panes.search.model import Entry, Head, Index, Shown, Tail, line_of
+from app.gui.panes.search.model import Entry, Head, Index, Tail, line_of
 from app.gui.widgets.delegate import paint_ground
 from app.gui.widgets.paint import draw_text
 from app.gui.widgets.surfaces import side_margin
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 SIDE, ICON = 12, 22
+TOP = 8  # px from a row's edge to its place and time
 LINES = 2
 KEPT = 600  # hits, and places and times, that are remembered
 WIDE = 100_000.0  # px that no line of a row is long
@@ -39,24 +39,38 @@ RIGHT = Qt.AlignmentFlag.AlignRight
 SELECTED, OVER = QStyle.StateFlag.State_Selected.value, QStyle.StateFlag.State_MouseOver.value
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A hit in words, and its text in lines."""
+class _Line(NamedTuple):
+    """One line of text, measured in px."""
+
+    line: QTextLine
+    wide: float
+    high: float
+    layout: QTextLayout  # the line is part of it
+
+
+class _Row(NamedTuple):
+    """A hit in lines, each with where it stands, px from the upper left corner of the row."""
 
     hit: Hit
-    words: Shown
-    laid: Laid
+    icon: str
+    middle: float  # of icon, place and time
+    time: _Line
+    time_at: QPointF
+    place: _Line
+    place_at: QPointF
+    text: Laid
+    text_at: QPointF
 
 
 class HitDelegate(QStyledItemDelegate):
-    """Paints heads and hits; it never raises into Qt."""
+    """Paints heads and hits between `begin` and the end of a painting; it never raises into Qt."""
 
     def __init__(self, view: HitList) -> None:
         super().__init__(view)
         self._view = view
-        self._room = 0.0
-        self._rows: dict[int, _Row] = {}  # by the hit's identity, the oldest first
-        self._lines: dict[tuple[str, str, float], Laid] = {}  # places and times: many are equal
+        self._side, self._room, self._focus = 0, 0.0, False
+        self._rows: dict[tuple[int, bool], _Row] = {}  # by identity, and whether it is chosen
+        self._lines: dict[tuple[str, str, float], _Line] = {}  # places and times: many are equal
         self.forget()
 
     def forget(self) -> None:
@@ -64,12 +78,20 @@ class HitDelegate(QStyledItemDelegate):
         self._rows.clear()
         self._lines.clear()
         self._body = font("body")
+        self._widths = QFontMetricsF(self._body)
         self._fonts = {
             "time": font("small", tabular=True),
             "title": font("small", 500),
             "chosen": font("small", 600),
         }
         self._high = {kind: QFontMetricsF(used).height() for kind, used in self._fonts.items()}
+
+    def begin(self) -> None:
+        """What is the same for all rows that are painted next."""
+        self._side, self._focus = self.margin(), self._view.hasFocus()
+        if (room := self.text_width()) != self._room:
+            self.forget()
+            self._room = room
 
     def margin(self) -> int:
         """Px from the edge of the list to its rows: their text lines up with the field."""
@@ -92,22 +114,20 @@ class HitDelegate(QStyledItemDelegate):
 
     def _needed(self, text: str, room: float) -> int:
         """How many lines a text gets: measured, as laying it out costs a hundred times more."""
-        metrics = QFontMetricsF(self._body)
-        if len(text) * metrics.averageCharWidth() > 2 * room:
+        if len(text) * self._widths.averageCharWidth() > 2 * room:
             return LINES
-        return 1 if metrics.horizontalAdvance(text) * SURE <= room else LINES
+        return 1 if self._widths.horizontalAdvance(text) * SURE <= room else LINES
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         painter.save()
         try:
-            entry = self._view.hits.entry(index.row())
+            entry, by = self._view.hits.entry(index.row()), self._side
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            by = self.margin()
             box = QRectF(option.rect).adjusted(by, 0, -by, -1)  # type: ignore[attr-defined]
-            if isinstance(entry, Head):
-                self._paint_head(painter, box, entry, index.row())
-            elif isinstance(entry, Hit):
+            if isinstance(entry, Hit):
                 self._paint_hit(painter, box, entry, option.state.value)  # type: ignore[attr-defined]
+            elif isinstance(entry, Head):
+                self._paint_head(painter, box, entry, index.row())
             elif isinstance(entry, Tail):
                 self._paint_tail(painter, box, entry, index.row())
         except Exception:
@@ -143,47 +163,60 @@ class HitDelegate(QStyledItemDelegate):
 
     def _paint_hit(self, painter: QPainter, box: QRectF, hit: Hit, state: int) -> None:
         view, selected = self._view, bool(state & SELECTED)
-        lively = view.lively or view.hasFocus()
+        lively = view.lively or self._focus
         paint_ground(
             painter, box, hover=bool(state & OVER), selected=selected,
-            focus=lively, ring=selected and view.hasFocus(),
+            focus=lively, ring=selected and self._focus,
         )  # fmt: skip
-        left, room = box.left() + SIDE + ICON, max(box.width() - 2 * SIDE - ICON, 60.0)
-        row, kind = self._row(hit, room), "chosen" if selected else "title"
-        top = QRectF(left, box.top() + 8, room, self._high[kind])
+        row = self._row(hit, chosen=selected)
+        painter.translate(box.topLeft())
         ink = "accent" if selected and lively else "text_soft"
-        paint_icon(painter, row.words.icon, box.left() + SIDE, top.center().y() - 7, 14, ink)
+        paint_icon(painter, row.icon, SIDE, row.middle - 7, 14, ink)
         faint = "text_soft" if selected else "text_faint"
-        time = self._line(row.words.time, "time", room)
-        wide = _draw_line(painter, time, top, token(faint), at_end=True)
-        top.setWidth(max(room - wide - 12, 0.0))
-        ink = faint if view.dimmed else "text" if selected else "text_soft"
-        _draw_line(painter, self._line(row.words.place, kind, top.width()), top, token(ink))
-        ink = faint if view.dimmed else "text"
-        paint(painter, row.laid, QPointF(left, top.bottom() + 3), ink)
+        painter.setPen(token(faint))
+        row.time.line.draw(painter, row.time_at)
+        painter.setPen(token(faint if view.dimmed else "text" if selected else "text_soft"))
+        row.place.line.draw(painter, row.place_at)
+        paint(painter, row.text, row.text_at, faint if view.dimmed else "text")
 
-    def _row(self, hit: Hit, room: float) -> _Row:
-        """`hit` as it is painted where its text has `room` px."""
-        if room != self._room:
-            self.forget()
-            self._room = room
-        row = self._rows.get(id(hit))  # it holds the hit, so that no other gets its number
+    def _row(self, hit: Hit, *, chosen: bool) -> _Row:
+        row = self._rows.get((id(hit), chosen))  # it holds the hit, so none else gets its number
         if row is None:
-            words = self._view.hits.words(hit)
-            lines = self._needed(words.text, room)
-            row = _Row(hit, words, lay_out(words.text, words.spans, room, self._body, lines))
-            _keep(self._rows, id(hit), row)
+            row = self._made(hit, "chosen" if chosen else "title")
+            _keep(self._rows, (id(hit), chosen), row)
         return row
 
-    def _line(self, text: str, kind: str, room: float) -> Laid:
+    def _made(self, hit: Hit, kind: str) -> _Row:
+        words, left, room = self._view.hits.words(hit), SIDE + ICON, self._room
+        middle = TOP + self._high[kind] / 2
+        time = self._line(words.time, "time")
+        time_at = QPointF(left + room - time.wide, middle - time.high / 2)
+        text = lay_out(words.text, words.spans, room, self._body, self._needed(words.text, room))
+        place = self._line(words.place, kind, max(room - time.wide - 12, 0.0))
+        place_at = QPointF(left, middle - place.high / 2)
+        text_at = QPointF(left, TOP + self._high[kind] + 3)
+        return _Row(hit, words.icon, middle, time, time_at, place, place_at, text, text_at)
+
+    def _line(self, text: str, kind: str, room: float = WIDE) -> _Line:
         """`text` in one line, cut to `room` px."""
-        laid = self._lines.get((text, kind, room))
-        if laid is None:
-            used = self._fonts[kind]
-            cut = QFontMetricsF(used).elidedText(text, Qt.TextElideMode.ElideRight, room)
-            laid = lay_out(cut, (), WIDE, used, 1)
-            _keep(self._lines, (text, kind, room), laid)
-        return laid
+        made = self._lines.get((text, kind, room))
+        if made is None:
+            used, cut = self._fonts[kind], text
+            if room < WIDE:
+                cut = QFontMetricsF(used).elidedText(text, Qt.TextElideMode.ElideRight, room)
+            made = _one_line(cut, used)
+            _keep(self._lines, (text, kind, room), made)
+        return made
+
+
+def _one_line(text: str, used: QFont) -> _Line:
+    layout = QTextLayout(text, used)
+    layout.setCacheEnabled(True)
+    layout.beginLayout()
+    line = layout.createLine()
+    line.setLineWidth(WIDE)
+    layout.endLayout()
+    return _Line(line, line.naturalTextWidth(), line.ascent() + line.descent(), layout)
 
 
 def _keep(kept: dict[Any, Any], key: object, made: object) -> None:
@@ -191,20 +224,6 @@ def _keep(kept: dict[Any, Any], key: object, made: object) -> None:
     kept[key] = made
     if len(kept) > KEPT:
         del kept[next(iter(kept))]
-
-
-def _draw_line(
-    painter: QPainter, laid: Laid, box: QRectF, ink: QColor, *, at_end: bool = False
-) -> float:
-    """The one line of `laid` in the middle of the height of `box`, at its left edge; right-to-left
-    text, and any `at_end`, at its right one. How wide it is in px."""
-    line = laid.lines[0]
-    own = line.naturalTextRect()
-    x = box.right() - own.width() if at_end or own.left() > 0 else box.left()
-    y = box.center().y() - (line.ascent() + line.descent()) / 2 - line.y()
-    painter.setPen(ink)
-    line.draw(painter, QPointF(x - own.left(), y))
-    return own.width()
 
 
 def act_words(entry: Entry | None) -> str:

@@ -27,6 +27,11 @@ from app.gui.widgets.paint import draw_text, rounded
 
 LONGEST = 1_200  # characters that are laid out at most
 Spans = Sequence[tuple[int, int]]
+_WRAPPED = QTextOption()
+_WRAPPED.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+_WRAPPED.setTextDirection(Qt.LayoutDirection.LayoutDirectionAuto)
+_BOLD = QTextCharFormat()
+_BOLD.setFontWeight(QFont.Weight.DemiBold)
 
 
 @dataclass
@@ -76,10 +81,8 @@ def _from_near(text: str, spans: Spans, first: int) -> tuple[str, Spans]:
 def _break(text: str, spans: Spans, width: float, used: QFont, most: int, longer: bool) -> Laid:
     units, step = _units(text, spans), line_step("read", used)
     layout = QTextLayout(text, used)
-    option = QTextOption()
-    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-    option.setTextDirection(Qt.LayoutDirection.LayoutDirectionAuto)
-    layout.setTextOption(option)
+    layout.setCacheEnabled(True)  # or all is shaped again whenever it is drawn or measured
+    layout.setTextOption(_WRAPPED)
     layout.setFormats(_bold(units))
     lines: list[QTextLine] = []
     length = len(text) if _narrow(text) else len(text.encode("utf-16-le", "surrogatepass")) // 2
@@ -106,12 +109,10 @@ def _break(text: str, spans: Spans, width: float, used: QFont, most: int, longer
 
 def _bold(units: Spans) -> list[QTextLayout.FormatRange]:
     """The weight of the marked stretches."""
-    bold = QTextCharFormat()
-    bold.setFontWeight(QFont.Weight.DemiBold)
     formats: list[QTextLayout.FormatRange] = []
     for start, end in units:
         one = QTextLayout.FormatRange()
-        one.start, one.length, one.format = start, end - start, bold  # type: ignore[misc]
+        one.start, one.length, one.format = start, end - start, _BOLD  # type: ignore[misc]
         formats.append(one)
     return formats
 

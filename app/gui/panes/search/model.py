@@ -210,7 +210,7 @@ def _short(title: str, limit: int) -> str:
 
 
 def _speaker(hit: Hit) -> str:
-    tool = plain_line(hit.tool)
+    tool = plain_line(hit.tool) if hit.tool else ""
     if hit.role == "tool":
         return tr("result of {tool}", tool=tool) if tool else tr("tool result")
     if tool:
