@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 
 from app.engine.events import Changed
 from app.engine.records import IndexState
@@ -76,6 +77,20 @@ def test_without_an_index_the_files_answer_and_it_is_said(qloop, until, pane, as
     pane.activate()
     searched(qloop, until, pane, "upload")
     assert foot_text(pane) == "The index is damaged. The files were read instead."
+    QTest.mouseClick(pane.parts.foot.build, Qt.MouseButton.LeftButton)
+    settle(qloop, until, pane, lambda: ask.built == 1)
+    index_changed(pane, ask, IndexState("ready", 10, 10))
+    settle(qloop, until, pane, lambda: not pane.parts.foot.build.isVisible())
+
+
+def test_nothing_found_without_an_index_leads_to_one(qloop, until, pane, ask):
+    ask.hits, ask.state = (), IndexState("unavailable", note="The index file is gone.")
+    pane.activate()
+    pane.field.set_query("upload")
+    settle(qloop, until, pane, pane.parts.none.isVisible)
+    assert pane.parts.none.index.text() == "The index file is gone."
+    QTest.mouseClick(pane.parts.none.build, Qt.MouseButton.LeftButton)
+    settle(qloop, until, pane, lambda: ask.built == 1)
 
 
 def test_nothing_found_while_the_index_grows_says_so(qloop, until, pane, ask):

@@ -29,7 +29,7 @@ from app.engine.records import (
 )
 from app.gui.panes.search.pane import SearchPane
 from app.gui.widgets.pane import Desk
-from tests.helpers.panes import targets
+from tests.helpers.panes import on_desk, targets
 
 DAY = datetime(2026, 11, 28, 17, 20, tzinfo=UTC)
 
@@ -60,6 +60,7 @@ class Ask:
         self.reason = ""
         self.gate: asyncio.Event | None = None
         self.cancelled = 0
+        self.built = 0
 
     complete = True
     note = ""
@@ -106,6 +107,10 @@ class Ask:
     async def index(self) -> IndexState:
         return self.state
 
+    async def reindex(self, *, rebuild: bool, initiator: object) -> str:
+        self.built += rebuild
+        return "j-1"
+
     async def memory(self):
         text = "# Memory\n\n- uploads are retried twice\n- No calls before 10:00"
         return MemoryView(text, "present", "x", 20, 1000, version=31)
@@ -134,8 +139,7 @@ class Ask:
 
 def asked_on(desk: Desk) -> Ask:
     """The desk's engine answers with those hits."""
-    desk.engine.ask = Ask()
-    return desk.engine.ask
+    return on_desk(desk, Ask())
 
 
 def shown_search(desk: Desk, qtbot: QtBot, qloop: AbstractEventLoop) -> Iterator[SearchPane]:

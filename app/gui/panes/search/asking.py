@@ -266,6 +266,10 @@ def reason_head(asked: Asked, reason: str, filters: Sequence[Filter]) -> str:
     return tr("No hits")
 
 
+BUILD = "Build the index anew"
+"""What helps against one that cannot be used."""
+
+
 def index_words(state: IndexState) -> tuple[str, bool]:
     """The state of the index in a sentence, and whether it is whole."""
     if state.state == "ready":

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from app.engine.records import IndexState
 from app.gui.look.text import number, tr
 from app.gui.look.type import font
-from app.gui.panes.search.asking import index_words
+from app.gui.panes.search.asking import BUILD, index_words
 from app.gui.widgets.labels import IconLabel, KeyLegend, Link, T
 from app.gui.widgets.rings import RunningRing
 
@@ -19,11 +19,12 @@ MARGINS = 110  # px of margins, gaps and the sign
 class Foot(QWidget):
     """Words about the answer, a mark while the index is not whole, and the keys of the hits.
 
-    `meaning_wanted()`, `again_wanted()`. Hidden when there is nothing to say.
+    `meaning_wanted()`, `again_wanted()`, `index_wanted()`. Hidden when there is nothing to say.
     """
 
     meaning_wanted = Signal()
     again_wanted = Signal()
+    index_wanted = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,12 +40,15 @@ class Foot(QWidget):
         self.state = T("", "small", "warn", elide="right", tabular=True)
         self.again = Link(tr("Search again"), key="F5")
         self.again.clicked.connect(self.again_wanted)
+        self.build = Link(tr(BUILD))
+        self.build.clicked.connect(self.index_wanted)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(24, 0, 20, 0)
         self._row.setSpacing(6)
         for part in (self.words, self.meaning, self._ring, self._sign):
             self._row.addWidget(part)
         self._row.addWidget(self.state, 1)
+        self._row.addWidget(self.build)
         self._row.addWidget(self.again)
         self._row.addStretch(0)
         self._keys = KeyLegend(("Enter", tr("open")), ("Backspace", tr("back to these results")))
@@ -114,6 +118,7 @@ class Foot(QWidget):
         bad = self._state.state == "unavailable"
         self._sign.set_icon("triangle-alert" if bad else "clock", "warn")
         self._sign.setVisible(bool(words) and not building and not self._busy)
+        self.build.setVisible(bad and not self._busy)
         self._keys.setVisible(not self._narrow and self._fits(words))
         answered = bool(self.words.text())
         self.meaning.setVisible(answered)

@@ -79,6 +79,8 @@ class SearchPane(Pane):
         parts.none.taken.connect(self._on_way_out)
         parts.foot.meaning_wanted.connect(self.turn_meaning)
         parts.foot.again_wanted.connect(self.search_again)
+        for part in (parts.none, parts.foot):
+            part.index_wanted.connect(self.build_index)
 
     # ------------------------------------------------------------------ the pane's contract
 
@@ -145,6 +147,10 @@ class SearchPane(Pane):
     def search_again(self) -> None:
         """Look at the files as they are now."""
         self.searching.again(forced=True)
+
+    def build_index(self) -> None:
+        """One that cannot be used is made anew from the files; until then they answer."""
+        self.tasks.start("build", self.desk.engine.do.reindex(rebuild=True, initiator=self))
 
     def set_mode(self, mode: str) -> None:
         self.desk.kept["search.mode"] = mode

@@ -19,7 +19,6 @@ from app.gui.panes.search.asking import (
     answer,
     at_once,
     crowded_out,
-    index_words,
     reason_head,
     ways_out,
 )
@@ -154,8 +153,7 @@ class Searching:
         self._parts.tabs.set_counts(found.counts)
         reason = found.result.reason
         none.set_reason(reason_head(found.asked, reason, filters), reason)
-        words, good = index_words(await ask.index())
-        none.set_index(words, good=good)
+        none.set_index(await ask.index())
         if before is None or before.asked != found.asked:
             none.set_ways(())
         self._parts.show_part(none)

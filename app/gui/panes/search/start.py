@@ -13,9 +13,10 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from app.engine.records import IndexState
 from app.gui.look.text import preview, tr
 from app.gui.look.theme import token
-from app.gui.panes.search.asking import MOST_WAYS, Out
+from app.gui.panes.search.asking import BUILD, MOST_WAYS, Out, index_words
 from app.gui.widgets.labels import Clickable, IconLabel, KeyCaps, KeyLegend, Link, T
 from app.gui.widgets.paint import focus_ring, rounded, smooth
 from app.gui.widgets.rows import Row, RowList
@@ -184,9 +185,11 @@ class _Searches(RowList):
 
 
 class NonePart(QWidget):
-    """The reason, the ways out with their counts, the state of the index. `taken(Out)`."""
+    """The reason, the ways out with their counts, the state of the index. `taken(Out)`,
+    `index_wanted()`."""
 
     taken = Signal(object)
+    index_wanted = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -198,6 +201,8 @@ class NonePart(QWidget):
         self._cards.setSpacing(8)
         self._sign = IconLabel("circle-check", 14, "ok")
         self.index = T("", "small", "text_soft", wrap=True)
+        self.build = Link(tr(BUILD))
+        self.build.clicked.connect(self.index_wanted)
         self._box = box = QVBoxLayout(self)
         box.setContentsMargins(24, 64, 24, 24)
         box.setSpacing(6)
@@ -209,7 +214,9 @@ class NonePart(QWidget):
         state = QHBoxLayout()
         state.setSpacing(8)
         state.addWidget(self._sign)
-        state.addWidget(self.index, 1)
+        state.addWidget(self.index)
+        state.addWidget(self.build)
+        state.addStretch(1)
         box.addLayout(state)
         box.addStretch(1)
 
@@ -238,8 +245,10 @@ class NonePart(QWidget):
             QWidget.setTabOrder(before, card)
             before = card
 
-    def set_index(self, words: str, *, good: bool) -> None:
+    def set_index(self, state: IndexState) -> None:
+        words, good = index_words(state)
         self.index.setText(words)
+        self.build.setVisible(state.state == "unavailable")
         self._sign.set_icon("circle-check" if good else "clock", "ok" if good else "warn")
 
     def take(self, n: int) -> None:
