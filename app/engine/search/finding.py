@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 import apsw
-from msgspec import Struct
+from msgspec import Struct, json
 
 from app.engine.records import LeftOut
 from app.engine.search.bm25 import Measure, Standing
@@ -203,13 +203,13 @@ class Finding:
         if below:
             where.append(f"{number}<? AND {number}>=?")
             values += [below, lowest]
-        sql = (
-            "SELECT layer, count(*) FROM (SELECT f.layer AS layer "
-            f"FROM {source} CROSS JOIN files f ON f.id=d.file "
-            f"WHERE {' AND '.join(where)} ORDER BY {number} DESC LIMIT ?) GROUP BY layer"
+        sql = (  # one row, and none sorted: both would take longer than counting
+            f"SELECT json_group_array(layer) FROM (SELECT f.layer AS layer FROM {source} "
+            f"CROSS JOIN files f ON f.id=d.file WHERE {' AND '.join(where)} "
+            f"ORDER BY {number} DESC LIMIT ?)"
         )
-        counts: dict[str, int] = dict(self._db.execute(sql, (*values, most)).fetchall())
-        return counts, sum(counts.values()) < most
+        layers: list[str] = json.decode(self._db.execute(sql, (*values, most)).fetchone()[0])
+        return dict(Counter(layers)), len(layers) < most
 
     def postings(
         self, expression: str, without: str, filters: Filters, most: int = POSTINGS

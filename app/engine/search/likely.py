@@ -68,8 +68,9 @@ def _parts(text: str, low: str, letters: frozenset[str]) -> Iterator[Stretch]:
     # Within base64, which is no words, a word's own edges are no cuts.
     cut = _CUT if _EACH_OF_BLOB.search(text[::_EACH]) else _FINE_CUT
     ways = [_around(text, low, one, cut) for one in letters]
-    if not text.isascii() or "'" in text:
-        ways.append(_part(text, match.start(), _CUT) for match in _ODD.finditer(text))
+    odd = None if text.isascii() and "'" not in text else _ODD.search(text)
+    if odd:
+        ways.append(_part(text, one.start(), _CUT) for one in _ODD.finditer(text, odd.start()))
     begin = end = -1
     for start, stop in merge(*ways) if len(ways) != 1 else ways[0]:
         if start > end:
@@ -101,13 +102,17 @@ def _around(text: str, low: str, letters: str, cut: re.Pattern[str]) -> Iterator
 def _part(text: str, at: int, cut: re.Pattern[str]) -> Stretch:
     """The part of the text around `at`, between two cuts."""
     following = cut.search(text, at)
+    stop = following.start() if following else len(text)
+    if at == 0 or cut.match(text, at - 1):
+        return at, stop
     start, step = at, _STEP
-    while start > 0 and not cut.match(text, start - 1):
+    while start > 0:
         begin = max(0, start - step)
         cuts = [match.end() for match in cut.finditer(text, begin, start)]
-        start = cuts[-1] if cuts else begin
-        step *= 2
-    return start, following.start() if following else len(text)
+        if cuts:
+            return cuts[-1], stop
+        start, step = begin, step * 2
+    return 0, stop
 
 
 @lru_cache(maxsize=1_000)

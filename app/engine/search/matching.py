@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from msgspec import Struct
 
@@ -106,11 +107,12 @@ def _naturally_sought(terms: tuple[Term, ...]) -> _Sought:
 def _tokens(text: str, sought: _Sought, halt: Halt | None) -> list[Token]:
     """The tokens that matter; of a long text they are many, and somebody may have stopped
     waiting."""
-    found: list[Token] = []
-    for token in likely_tokens(text, sought.letters, row=sought.row):
-        found.append(token)
-        if len(found) % LOOK_UP == 0 and halt is not None and halt():
+    likely = likely_tokens(text, sought.letters, row=sought.row)
+    found = list(islice(likely, LOOK_UP))
+    while len(found) % LOOK_UP == 0 and (more := list(islice(likely, LOOK_UP))):
+        if halt is not None and halt():
             raise Stopped
+        found += more
     return found
 
 
