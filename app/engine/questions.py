@@ -339,7 +339,7 @@ class Questions:
 
     async def index(self) -> IndexState:
         """What the index is doing now, compared with the disk; cheap while it is built."""
-        return await self._rooms.index.check()
+        return await self._rooms.index_state()
 
     async def left_out(self) -> list[LeftOut]:
         """The files that search cannot find, as their text cannot be read, by path."""

@@ -41,7 +41,7 @@ from app.engine.memory.proposals import ProposalStore, RefusedClaims
 from app.engine.memory.provenance import Entry
 from app.engine.memory.saving import MemorySaver, Saved, Wish
 from app.engine.own_tools import own_tools
-from app.engine.records import Query, SearchResult, SessionInfo, TranscriptItem
+from app.engine.records import IndexState, Query, SearchResult, SessionInfo, TranscriptItem
 from app.engine.search.index import MemoryIndex
 from app.engine.session.store import SessionStore
 from app.engine.upkeep import Upkeep
@@ -86,6 +86,7 @@ class Rooms:
         self.live: dict[str, LiveSession] = {}
         self.agents: dict[str, Agent] = {}
         self.problems: list[str] = []
+        self._index_told = "ready"
         self._tasks: set[asyncio.Task[object]] = set()
         self.retired = Retired()
 
@@ -326,6 +327,14 @@ class Rooms:
 
     async def search(self, query: Query) -> SearchResult:
         return await self.index.search(query)
+
+    async def index_state(self) -> IndexState:
+        """The index compared with the disk; who else shows its state is told when that changed."""
+        now = await self.index.check()
+        if now.state != self._index_told:
+            self._index_told = now.state
+            self.bus.changed("index")
+        return now
 
     def start(self, work: Coroutine[object, object, object]) -> None:
         """Run a coroutine that belongs to the engine; its failure is logged, not lost."""

@@ -1,8 +1,8 @@
 """What the frame itself shows of the engine: sessions, status, which replies run.
 
 Looks again when the engine says that something changed, at most every 60 ms, and never before
-`start()`: the window is up earlier than the engine. While the index is behind the files it looks
-again by itself: nobody says when it has caught up with what the engine wrote.
+`start()`: the window is up earlier than the engine. While the index is behind the files it asks
+again by itself, less and less often: nobody says when it has caught up with what the engine wrote.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STATUS_KINDS = {"jobs", "index", "settings", "workspace", "proposals", "context", "evicted"}
 EVERY = 60  # ms
-BEHIND = 500  # ms
+BEHIND, LONGEST = 500, 30_000  # ms
 ENDS = ("finished", "stopped", "failed")
 
 
@@ -42,8 +42,8 @@ class Pulse(QObject):
         self._replies: set[str] = set()
         self._later = QTimer(self, singleShot=True, interval=EVERY)
         self._later.timeout.connect(self._look)
-        self._behind = QTimer(self, singleShot=True, interval=BEHIND)
-        self._behind.timeout.connect(self._look_at_status)
+        self._behind = QTimer(self, singleShot=True)
+        self._behind.timeout.connect(lambda: self.tasks.latest("index", self._compare()))
         desk.signals.changed.connect(self._on_changed)
         desk.signals.activity.connect(self._on_activity)
         desk.signals.turn.connect(self._on_turn)
@@ -62,9 +62,6 @@ class Pulse(QObject):
         self._look_soon()
 
     def _on_activity(self, _event: Activity) -> None:
-        self._look_at_status()
-
-    def _look_at_status(self) -> None:
         self._stale.add("status")
         self._look_soon()
 
@@ -94,5 +91,10 @@ class Pulse(QObject):
     async def _read_status(self) -> None:
         status = await self._desk.engine.ask.status()
         self.status.emit(status)
-        if status.index.state == "stale":
-            self._behind.start()
+        if status.index.state == "stale" and not self._behind.isActive():
+            self._behind.start(BEHIND)
+
+    async def _compare(self) -> None:
+        """That the index has caught up, the engine tells when it is asked for it."""
+        if (await self._desk.engine.ask.index()).state == "stale":
+            self._behind.start(min(2 * self._behind.interval(), LONGEST))

@@ -161,7 +161,9 @@ class StatusLine(QWidget):
         self._ring.setVisible(running or building)
         self._sign.setVisible(not (running or building))
         bad = index.state == "unavailable" and not running
-        self._sign.set_icon("triangle-alert" if bad else "circle-check", "warn" if bad else None)
+        self._sign.set_icon(
+            "triangle-alert" if bad else "circle-check", "warn" if bad else "text_soft"
+        )
         self._work_text.setText(text)
         self.work.setToolTip(plain_tip(index.note or text))
         self.work.setAccessibleName(text)

@@ -18,6 +18,7 @@ from app.engine.records import Query
 from app.engine.search import helper
 from app.engine.search import index as indexing
 from app.engine.search.index import MemoryIndex
+from app.engine.workspace.layout import Layout
 from tests.helpers.workspaces import EngineDesk, engine_on, to_the_end
 
 DEADLINE = 20.0
@@ -95,6 +96,34 @@ async def test_nobody_watching_the_state_still_compares_with_the_disk(tmp_path: 
         await desk.engine.drain()
         assert await found(desk, "kayak") == ["memory/2026-06-02.md"]
         assert (await desk.engine.ask.index()).state == "ready"
+
+
+@to_the_end
+async def test_who_shows_the_state_is_told_when_somebody_else_found_it_changed(
+    tmp_path: Path,
+) -> None:
+    async with engine_on(tmp_path) as desk:
+        await desk.engine.index_ready()
+        await desk.engine.ask.index()
+        told: list[Event] = []
+        desk.engine.events.subscribe(
+            lambda event: told.append(event) if isinstance(event, Changed) else None
+        )
+        log = tmp_path / "memory/2026-06-02.md"
+
+        async def state(times: int = 1) -> str:
+            told.clear()
+            states = {(await desk.engine.ask.index()).state for _ in range(times)}
+            assert states == {(await desk.engine.ask.status()).index.state}
+            return states.pop()
+
+        log.write_text("- a blue kayak\n", "utf-8")
+        assert (await state(3), len(told)) == ("stale", 1)
+        assert (await state(), len(told)) == ("stale", 0)
+        log.unlink()
+        assert (await state(), len(told)) == ("ready", 1)
+        Layout.at(tmp_path).index().unlink()
+        assert (await state(2), len(told)) == ("unavailable", 1)
 
 
 @to_the_end

@@ -22,6 +22,7 @@ from app.gui.widgets.paint import focus_ring, rounded, smooth
 from app.gui.widgets.rows import Row, RowList
 from app.gui.widgets.surfaces import side_margin
 
+BESIDE_SIGN = 20  # px, where the words beside a sign begin
 MOST_RECENT = 12
 MOST_SAVED = 40
 _SAMPLES = {
@@ -214,10 +215,12 @@ class NonePart(QWidget):
         state = QHBoxLayout()
         state.setSpacing(8)
         state.addWidget(self._sign)
-        state.addWidget(self.index)
-        state.addWidget(self.build)
-        state.addStretch(1)
+        state.addWidget(self.index, 1)
         box.addLayout(state)
+        under = QHBoxLayout()
+        under.setContentsMargins(BESIDE_SIGN, 0, 0, 0)
+        under.addWidget(self.build, 0, Qt.AlignmentFlag.AlignLeft)
+        box.addLayout(under)
         box.addStretch(1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
