@@ -154,6 +154,11 @@ def shown_search(desk: Desk, qtbot: QtBot, qloop: AbstractEventLoop) -> Iterator
     qloop.run_until_complete(made.tasks.end())
 
 
+def listed(pane: SearchPane) -> list[str]:
+    """The layers of the hits that are listed, in their order."""
+    return [e.layer for e in pane.list.hits.entries() if isinstance(e, Hit)]
+
+
 def settle(qloop, until, pane, condition) -> None:
     qloop.run_until_complete(until(condition))
     QApplication.processEvents()
