@@ -1,9 +1,9 @@
 """Which parts of a text can hold what is looked for.
 
 Idea: to make tokens of all of a text, only to find one word in it, costs far more than to look for
-the word's letters first. A text is cut where no token can reach across (a gap, a comma); the parts
-that hold none of the letters asked for are passed over. A part with letters that folding may
-change, or with an apostrophe, is always taken.
+the word's letters first. A text is cut where no token can reach across (a gap, a comma), a run of
+signs behind those looked for; the parts in which no term begins with the letters asked for are
+passed over. A part with letters that folding may change, or with an apostrophe, is always taken.
 
 Invariant: the tokens of the parts are those that the whole text has there, and a token that is
 left out can be none that is looked for. Pure.
@@ -30,7 +30,7 @@ _CUT = re.compile(f"[{_APART}]")
 _FINE_CUT = re.compile(rf"[{_APART}{_SIGNS}=+/_\-]")
 _EACH = 8
 _EACH_OF_BLOB = re.compile(rf"[A-Za-z0-9+/_\-]{{{BLOB // _EACH}}}")
-_WITHIN = re.compile("[a-z](?=[a-z])")
+_WITHIN = re.compile("[a-z][a-z]")
 _SIGN = re.compile(f"[{_SIGNS}]")
 _TWO_SIGNS = re.compile(f"[{_SIGNS}]{{2}}")
 _ODD = re.compile(f"[^\x00-\x26\x28-\x7f{_SIGNS}{_APART}]+")
