@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextLayout, QTextLine
+from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.engine.records import Hit
@@ -19,7 +19,7 @@ from app.gui.look.icons import paint_icon
 from app.gui.look.text import plural
 from app.gui.look.theme import token
 from app.gui.look.type import font, line_step
-from app.gui.panes.search.marked import Laid, lay_out, paint
+from app.gui.panes.search.marked import WIDE, Laid, Line, lay_out, one_line, paint
 from app.gui.panes.search.model import Entry, Head, Index, Tail, line_of
 from app.gui.widgets.delegate import paint_ground
 from app.gui.widgets.paint import draw_text
@@ -33,19 +33,9 @@ SIDE, ICON = 12, 22
 TOP = 8  # px from a row's edge to its place and time
 LINES = 2
 KEPT = 600  # hits, and places and times, that are remembered
-WIDE = 100_000.0  # px that no line of a row is long
 SURE = 1.03  # marks are bolder than what is measured
 RIGHT = Qt.AlignmentFlag.AlignRight
 SELECTED, OVER = QStyle.StateFlag.State_Selected.value, QStyle.StateFlag.State_MouseOver.value
-
-
-class _Line(NamedTuple):
-    """One line of text, measured in px."""
-
-    line: QTextLine
-    wide: float
-    high: float
-    layout: QTextLayout  # the line is part of it
 
 
 class _Row(NamedTuple):
@@ -54,9 +44,9 @@ class _Row(NamedTuple):
     hit: Hit
     icon: str
     middle: float  # of icon, place and time
-    time: _Line
+    time: Line
     time_at: QPointF
-    place: _Line
+    place: Line
     place_at: QPointF
     text: Laid
     text_at: QPointF
@@ -70,7 +60,7 @@ class HitDelegate(QStyledItemDelegate):
         self._view = view
         self._side, self._room, self._focus = 0, 0.0, False
         self._rows: dict[tuple[int, bool], _Row] = {}  # by identity, and whether it is chosen
-        self._lines: dict[tuple[str, str, float], _Line] = {}  # places and times: many are equal
+        self._lines: dict[tuple[str, str, float], Line] = {}  # places and times: many are equal
         self.forget()
 
     def forget(self) -> None:
@@ -197,26 +187,12 @@ class HitDelegate(QStyledItemDelegate):
         text_at = QPointF(left, TOP + self._high[kind] + 3)
         return _Row(hit, words.icon, middle, time, time_at, place, place_at, text, text_at)
 
-    def _line(self, text: str, kind: str, room: float = WIDE) -> _Line:
-        """`text` in one line, cut to `room` px."""
-        made = self._lines.get((text, kind, room))
-        if made is None:
-            used, cut = self._fonts[kind], text
-            if room < WIDE:
-                cut = QFontMetricsF(used).elidedText(text, Qt.TextElideMode.ElideRight, room)
-            made = _one_line(cut, used)
-            _keep(self._lines, (text, kind, room), made)
-        return made
-
-
-def _one_line(text: str, used: QFont) -> _Line:
-    layout = QTextLayout(text, used)
-    layout.setCacheEnabled(True)
-    layout.beginLayout()
-    line = layout.createLine()
-    line.setLineWidth(WIDE)
-    layout.endLayout()
-    return _Line(line, line.naturalTextWidth(), line.ascent() + line.descent(), layout)
+    def _line(self, text: str, kind: str, room: float = WIDE) -> Line:
+        line = self._lines.get((text, kind, room))
+        if line is None:
+            line = one_line(text, self._fonts[kind], room)
+            _keep(self._lines, (text, kind, room), line)
+        return line
 
 
 def _keep(kept: dict[Any, Any], key: object, made: object) -> None:

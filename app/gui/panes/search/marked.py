@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
@@ -26,6 +27,7 @@ from app.gui.look.type import line_step
 from app.gui.widgets.paint import draw_text, rounded
 
 LONGEST = 1_200  # characters that are laid out at most
+WIDE = 100_000.0  # px that no line of a row is long
 Spans = Sequence[tuple[int, int]]
 _WRAPPED = QTextOption()
 _WRAPPED.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -53,6 +55,28 @@ class Laid:
     @property
     def height(self) -> int:
         return self.step * max(len(self.lines), 1)
+
+
+class Line(NamedTuple):
+    """One line of text, measured in px. `layout` is what the line is part of."""
+
+    line: QTextLine
+    wide: float
+    high: float
+    layout: QTextLayout
+
+
+def one_line(text: str, used: QFont, room: float = WIDE) -> Line:
+    """`text` in one line, cut to `room` px."""
+    if room < WIDE:
+        text = QFontMetricsF(used).elidedText(text, Qt.TextElideMode.ElideRight, room)
+    layout = QTextLayout(text, used)
+    layout.setCacheEnabled(True)
+    layout.beginLayout()
+    line = layout.createLine()
+    line.setLineWidth(WIDE)
+    layout.endLayout()
+    return Line(line, line.naturalTextWidth(), line.ascent() + line.descent(), layout)
 
 
 def lay_out(text: str, spans: Spans, width: float, used: QFont, most: int = 0) -> Laid:

@@ -13,6 +13,7 @@ from PySide6.QtCore import (
     QAbstractListModel,
     QModelIndex,
     QPointF,
+    QRect,
     QRectF,
     QSize,
     Qt,
@@ -32,7 +33,7 @@ from app.gui.look.text import sentence, tr
 from app.gui.look.theme import theme, token
 from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine
-from app.gui.panes.search.marked import Laid, lay_out, paint
+from app.gui.panes.search.marked import Laid, Line, lay_out, one_line, paint
 from app.gui.panes.search.model import Index
 from app.gui.widgets.paint import draw_text
 
@@ -115,6 +116,14 @@ class PageDelegate(QStyledItemDelegate):
         self._view = view
         # By what it says: the next hit is often one of the same place.
         self._kept: OrderedDict[tuple[object, ...], Laid] = OrderedDict()
+        self._labels: dict[tuple[str, int], Line] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """The theme or the size of text is another."""
+        self._kept.clear()
+        self._labels.clear()
+        self._read, self._tiny = font("read"), font("tiny", tabular=True)
 
     def _room(self) -> float:
         return max(self._view.viewport().width() - self._view.gutter - 2 * MARGIN, 60.0)
@@ -129,13 +138,19 @@ class PageDelegate(QStyledItemDelegate):
 
     def _laid(self, row: int) -> Laid:
         text, marked = self._view.model_.lines[row].text, self._view.model_.marks[row]
-        room, used = self._room(), font("read")
-        key = (text, marked, room, used.key())
-        laid = self._kept.pop(key, None) or lay_out(text, marked, room, used)
+        key = (text, marked, room := self._room())
+        laid = self._kept.pop(key, None) or lay_out(text, marked, room, self._read)
         self._kept[key] = laid
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return laid
+
+    def _label(self, text: str, room: int) -> Line:
+        if (text, room) not in self._labels:
+            if len(self._labels) >= KEPT:
+                self._labels.clear()
+            self._labels[text, room] = one_line(text, self._tiny, room)
+        return self._labels[text, room]
 
     def mark_at(self, index: Index, which: int) -> tuple[int, int]:
         """Top and bottom of the line that a mark begins in, in px of the view."""
@@ -169,13 +184,10 @@ class PageDelegate(QStyledItemDelegate):
         if row == view.model_.at:
             painter.fillRect(box, token("accent_softer"))
         laid = self._laid(row)
-        label = QRectF(box.left() + MARGIN, box.top() + 4, view.gutter - 10, laid.step)
-        painter.setFont(font("tiny", tabular=True))
-        cut = QFontMetricsF(painter.font()).elidedText(
-            line.label, Qt.TextElideMode.ElideRight, label.width()
-        )
-        side = Qt.AlignmentFlag.AlignRight if line.label.isdigit() else Qt.AlignmentFlag.AlignLeft
-        draw_text(painter, label, cut, token("text_faint"), side)
+        label = self._label(line.label, view.gutter - 10)
+        x = box.left() + MARGIN + (view.gutter - 10 - label.wide if line.label.isdigit() else 0)
+        painter.setPen(token("text_faint"))
+        label.line.draw(painter, QPointF(x, box.top() + 4 + (laid.step - label.high) / 2))
         strong = None
         if view.current is not None and view.current[0] == row:
             which = view.current[1]
@@ -194,7 +206,8 @@ class PageView(QTreeView):
         self.setAccessibleName(tr("The place of the hit"))
         self.gutter = 34
         self.current: tuple[int, int] | None = None
-        self._held: tuple[int, int] | None = None  # (row in the middle, scroll value)
+        # The row in the middle, the value of the scroll bar, and where the row stands in the view.
+        self._held: tuple[int, int, tuple[QRect, QRect]] | None = None
         self._settling = QTimer(self, singleShot=True, interval=0)
         self._settling.timeout.connect(self._settle)
         self.model_ = PageModel(self)
@@ -223,6 +236,7 @@ class PageView(QTreeView):
         palette.setColor(QPalette.ColorRole.Base, token("canvas"))
         self.setPalette(palette)
         self.viewport().setPalette(palette)
+        self.painter_.forget()
         self.fit_gutter()
         self.scheduleDelayedItemsLayout()
 
@@ -240,16 +254,21 @@ class PageView(QTreeView):
         self._settling.start()
 
     def _settle(self) -> None:
-        """Once more when everything posted meanwhile has been laid out."""
-        if self._held is not None and self._held[1] == self.verticalScrollBar().value():
+        """Once more if what was posted meanwhile has moved it."""
+        if self._held is None or self._held[1] != self.verticalScrollBar().value():
+            return
+        if self._held[2] != self._stands(self._held[0]):
             self._centre(self._held[0])
+
+    def _stands(self, row: int) -> tuple[QRect, QRect]:
+        return self.visualRect(self.model_.index(row)), self.viewport().rect()
 
     def _centre(self, row: int) -> None:
         self.doItemsLayout()
         self.scrollTo(self.model_.index(row), QAbstractItemView.ScrollHint.PositionAtCenter)
         if self.current is not None and self.current[0] == row:
             self.show_mark()
-        self._held = (row, self.verticalScrollBar().value())
+        self._held = (row, self.verticalScrollBar().value(), self._stands(row))
 
     def show_mark(self) -> None:
         """Bring the current mark into view; its row may be taller than the view."""
