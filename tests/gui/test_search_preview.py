@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from app.engine.errors import Unreadable
+from app.gui.look.theme import theme
 from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine
 from app.gui.panes.search.marked import lay_out
@@ -15,6 +16,12 @@ from app.gui.panes.search.page import PageModel, PageView, marks
 from app.gui.widgets.pane import Target
 from tests.gui.conftest import NOW
 from tests.helpers.found import HITS, Ask, asked_on, hit, searched, settle, shown_search
+
+LINES = (
+    PageLine("", "Flush at 17:20", head=True),
+    *(PageLine(str(n), f"line {n} of the upload " * n) for n in range(1, 12)),
+    PageLine("a tool with a long name", "对账脚本 upload"),
+)
 
 
 @pytest.fixture
@@ -62,6 +69,36 @@ def test_the_hit_stays_in_sight_while_the_parts_find_their_size(qtbot):
     view.resize(360, 300)
     QApplication.processEvents()
     assert view.verticalScrollBar().value() == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda view: theme().choose("dark"),
+        lambda view: theme().choose(zoom=1.5),
+        lambda view: view.resize(300, 400),
+        lambda view: view.model_.show(LINES[::-1], 3, ["upload"], anywhere=False),
+    ],
+    ids=["colours", "size of text", "width", "another place"],
+)
+def test_lines_that_were_painted_before_look_as_ones_that_were_not(qtbot, change):
+    view = PageView()
+    qtbot.addWidget(view)
+    view.resize(360, 400)
+    view.show()
+    view.model_.show(LINES, 3, ["upload"], anywhere=False)
+
+    def picture():
+        QApplication.processEvents()
+        return view.viewport().grab().toImage()
+
+    before = picture()
+    change(view)
+    after = picture()
+    assert after != before
+    view.painter_.forget()
+    view.doItemsLayout()
+    assert picture() == after
 
 
 def test_a_hit_that_vanished_says_so(qloop, until, pane, ask):

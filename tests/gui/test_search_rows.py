@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QEvent, QLocale, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import QApplication
 
 from app.engine.records import Hit
@@ -87,6 +87,21 @@ def test_a_row_that_was_painted_before_looks_as_one_that_was_not(fresh, change, 
         assert picture(view) == after
     finally:
         QLocale.setDefault(locale)
+
+
+def test_rows_painted_for_one_screen_are_as_sharp_on_another(fresh):
+    view = fresh(12)
+    picture(view)
+
+    def on_fine_screen() -> QImage:
+        sheet = QPixmap(view.viewport().size() * 2)
+        sheet.setDevicePixelRatio(2.0)
+        view.viewport().render(sheet)
+        return sheet.toImage()
+
+    after = on_fine_screen()
+    view.painter_.forget()
+    assert on_fine_screen() == after
 
 
 def test_scrolling_back_asks_for_no_words_again(fresh, monkeypatch):
