@@ -24,6 +24,7 @@ from app.gui.bridge.single import Doorbell, raise_other
 from app.gui.look.text import tr
 from app.gui.widgets.notices import Act
 from app.gui.widgets.pane import Desk, Pane
+from app.gui.window.appearing import appear
 from app.gui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Showing:
             self.folder.name, str(self.folder), recent_names(self.folder), demo=self.demo
         )
         self.window.sidebar.set_sessions(session_titles(self.folder))
-        self.window.show()
+        appear(self.window, maximized=self.window.state.maximized)
 
     async def begin(self) -> None:
         """Open the engine behind the window; failures become a notice, never an end."""
