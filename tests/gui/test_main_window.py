@@ -312,6 +312,16 @@ def test_a_question_leaves_other_tasks_running(window, qloop):
     assert qloop.run_until_complete(main()) == "yes"
 
 
+def test_called_to_the_front_a_window_is_what_it_was_before_it_was_put_away(window, qloop):
+    window.showMaximized()
+    window.showMinimized()
+    turn(qloop)
+    window.raise_window()
+    turn(qloop)
+    assert window.isMaximized()
+    assert not window.isMinimized()
+
+
 def test_what_the_window_remembers(window, qloop, desk, tmp_path):
     window.start()
     window.show_target(Target("search"))

@@ -387,8 +387,7 @@ class MainWindow(QWidget):
 
     def raise_window(self) -> None:
         """Come to the front: somebody started the program again."""
-        if self.isMinimized():
-            self.showNormal()
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.show()
         self.raise_()
         self.activateWindow()
