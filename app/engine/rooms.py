@@ -86,7 +86,7 @@ class Rooms:
         self.live: dict[str, LiveSession] = {}
         self.agents: dict[str, Agent] = {}
         self.problems: list[str] = []
-        self._index_told = "ready"
+        self._index_seen = "ready"
         self._tasks: set[asyncio.Task[object]] = set()
         self.retired = Retired()
 
@@ -329,10 +329,11 @@ class Rooms:
         return await self.index.search(query)
 
     async def index_state(self) -> IndexState:
-        """The index compared with the disk; who else shows its state is told when that changed."""
-        now = await self.index.check()
-        if now.state != self._index_told:
-            self._index_told = now.state
+        """The index compared with the disk; who else shows its state is told when it has caught up,
+        and when it cannot be used."""
+        before, now = self._index_seen, await self.index.check()
+        self._index_seen = now.state
+        if now.state not in (before, "stale"):
             self.bus.changed("index")
         return now
 
