@@ -252,6 +252,25 @@ def test_a_target_is_shown_with_find_filled_in(qloop, until, pane):
         qloop.run_until_complete(pane.open(Target("evicted", path="large_tool_results/a/zz")))
 
 
+@pytest.mark.parametrize(
+    ("line", "shown", "page"), [(1, 1, 0), (2, 2, 0), (8_000, 8_000, 2), (20_000, 1, 0)]
+)
+def test_a_target_with_a_line_is_shown_at_the_hit_of_that_line(
+    qtbot, qloop, pane, line, shown, page
+):  # fmt: skip
+    """On whatever page; a line that is not there any more is its first. Keys go to the text."""
+    pane.activateWindow()
+    target = Target("evicted", path="large_tool_results/a/c2", line=line, find="needle")
+    qloop.run_until_complete(pane.open(target))
+    assert pane.text.page == page
+    block = pane.text.well.textCursor().block()
+    assert block.text() == "needle 在这里"
+    assert block.blockNumber() + pane.text._starts[page] == shown
+    assert not pane.text.field.hasFocus()
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_N)
+    assert pane.text.field.text() == "needle"
+
+
 def test_cleaning_up_shows_what_goes_and_moves_it_to_the_trash(qloop, until, pane, desk):
     choose(qloop, until, pane, "c1")
     pane.tasks.latest("clean", pane.clean_up())

@@ -167,7 +167,7 @@ def test_completions_know_days_sessions_and_tools():
         ("memory", Target("memory", line=3, find="upload")),
         ("daily", Target("daily", path="memory/2026-11-28.md", line=11, find="upload")),
         ("sessions", Target("timeline", session_id="s-1", entry_id="e7", find="upload")),
-        ("evicted", Target("evicted", path="large_tool_results/a/c1-00", find="upload")),
+        ("evicted", Target("evicted", path="large_tool_results/a/c1-00", line=2, find="upload")),
     ],
 )
 def test_enter_opens_the_place_with_find_filled_in(qtbot, qloop, until, pane, layer, target):
@@ -211,7 +211,7 @@ def test_coming_back_finds_the_same_place_in_the_list(qtbot, qloop, until, pane,
 
 
 def test_target_fills_the_field(qloop, until, pane, ask):
-    qloop.run_until_complete(pane.open(Target("search", find="in:evicted 对账")))
+    pane.prepare(Target("search", find="in:evicted 对账"))
     assert pane.field.filters() == [Filter("in", "evicted")]
     settle(qloop, until, pane, lambda: ask.asked)
     assert ask.asked[-1].text == "in:evicted 对账"

@@ -226,7 +226,8 @@ class IconButton(Pressable):
 
 
 class Chip(Pressable):
-    """A small filled label; with `closable` a click removes it (`clicked`)."""
+    """A small filled label; with `closable` a click removes it (`clicked`). A checked one looks
+    like selected text."""
 
     def __init__(self, text: str, *, closable: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -246,11 +247,14 @@ class Chip(Pressable):
         painter = smooth(self)
         box = QRectF(self.rect())
         border = token("accent") if soft_outline() else None
-        rounded(painter, box, 5, token("accent_soft"), border, 2.0)
+        on = self.isChecked()
+        rounded(painter, box, 5, token("accent_fill" if on else "accent_soft"), border, 2.0)
         painter.setFont(font("small", 500))
-        draw_text(painter, box.adjusted(8, 0, 0, 0), self.text(), token("accent"))
+        ink = token("on_fill" if on else "accent")
+        draw_text(painter, box.adjusted(8, 0, 0, 0), self.text(), ink)
         if self._closable:
-            paint_icon(painter, "x", box.right() - 20, box.center().y() - 6, 12, "text_soft")
+            cross = "on_fill" if on else "text_soft"
+            paint_icon(painter, "x", box.right() - 20, box.center().y() - 6, 12, cross)
         if self.hasFocus():
             focus_ring(painter, box, 5)
         painter.end()

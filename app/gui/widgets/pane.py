@@ -115,6 +115,9 @@ class Pane(QWidget):
         """What can be done here; each with `when=f"pane:{place}"`."""
         return []
 
+    def prepare(self, target: Target) -> None:
+        """What of `open` waits for nothing: done at once, so that the next key meets it."""
+
     async def open(self, target: Target) -> None:
         """Show what `target` names. Raises `UserError` when it is no longer there."""
 

@@ -216,6 +216,7 @@ class MainWindow(QWidget):
             pane.on_inspector(self.stage.inspector_visible())
             self._focus_first(pane)
         if target != Target(target.place):
+            pane.prepare(target)
             pane.tasks.latest("open", self._open(pane, target))
 
     async def _open(self, pane: Pane, target: Target) -> None:
@@ -248,7 +249,7 @@ class MainWindow(QWidget):
             self.find_everywhere()
 
     def find_everywhere(self) -> None:
-        self.show_target(Target("search", find=selected_text()))
+        self.show_target(Target("search", find=selected_text(), section="field"))
 
     def next_part(self) -> None:
         self._part(1)

@@ -152,7 +152,8 @@ class EvictedPane(Pane):
         self.tasks.latest("origins", self._find_origins())
 
     async def open(self, target: Target) -> None:
-        """Show one result, with `find` looked for in all its pages."""
+        """Show one result, with `find` looked for in all its pages, and its hit in `line` or the
+        next one behind it; the keys walk on from there."""
         if not any(i.path == target.path for i in self._infos):
             self._infos = await self.desk.engine.ask.evicted()
             self._known = True
@@ -162,11 +163,14 @@ class EvictedPane(Pane):
             self._show_rows()
         if not self.list.select(target.path, quiet=True):
             raise Unreadable(tr("That result is no longer listed."), tr("Look in its session."))
+        for begun in ("text", "find"):  # of the row that was chosen before
+            self.tasks.cancel(begun)
         await self._show_text(target.path)
         if target.find:
-            self.text.show_find()
+            self.text.find_bar.show()
+            self.text.well.setFocus()
             self.text.field.setText(target.find)
-            await self._search(target.find)
+            await self._search(target.find, target.line)
 
     def focus_parts(self) -> list[QWidget]:
         if self._known and not self._infos:
@@ -306,20 +310,21 @@ class EvictedPane(Pane):
         await asyncio.sleep(0.12)
         await self._search(needle)
 
-    async def _search(self, needle: str) -> None:
+    async def _search(self, needle: str, line: int = 0) -> None:
+        """Look through all pages; go to the first hit from `line` on, by default of this page."""
         info = self.text.info
         if info is None or not needle or not self.text.pages:
             self._hits = Hits("", ())
             self.text.mark_hit("", 0)
             self.text.set_count(0, 0, needle)
             return
-        self._hits = await search(self._read, info.path, needle)
+        self._hits = await search(self._read, info.path, needle, line)
         self.text.know_lines(self._hits)
         if not self._hits.total:
             self.text.mark_hit("", 0)
             self.text.set_count(0, 0, needle)
             return
-        await self._go_to(self._hits.first_on(self.text.page))
+        await self._go_to(self._hits.at if line else self._hits.first_on(self.text.page))
 
     def walk(self, by: int) -> None:
         """To the next or previous hit, over all pages; round at the ends."""

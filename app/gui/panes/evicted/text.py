@@ -42,11 +42,13 @@ Read = Callable[[str, int, int], Awaitable[TextPage]]
 
 @dataclass(frozen=True)
 class Hits:
-    """How many hits each page has, and how many line ends, in order of pages."""
+    """How many hits each page has, and how many line ends, in order of pages; `at` is the number of
+    the first hit from the wanted line on, 0 when there is none."""
 
     needle: str
     pages: tuple[int, ...]
     ends: tuple[int, ...] = ()
+    at: int = 0
 
     @property
     def total(self) -> int:
@@ -66,19 +68,34 @@ class Hits:
         return before if before < self.total else 0
 
 
-async def search(read: Read, path: str, needle: str) -> Hits:
-    """Count `needle` (not case sensitive) on each page of a text."""
+async def search(read: Read, path: str, needle: str, line: int = 0) -> Hits:
+    """Count `needle` (not case sensitive) on each page of a text; `line` (from 1) is wanted."""
     wanted = re.compile(re.escape(needle), re.IGNORECASE)
     counts: list[int] = []
     ends: list[int] = []
+    before = 0  # hits before the wanted line
     start = 0
     while True:
         page = await read(path, start, PAGE)
-        counts.append(sum(1 for _ in wanted.finditer(without_escapes(page.text))))
+        text = without_escapes(page.text)
+        begins = _beginning(text, line - 1 - sum(ends))
+        places = [found.start() for found in wanted.finditer(text)]
+        before += sum(1 for place in places if place < begins)
+        counts.append(len(places))
         ends.append(page.text.count("\n"))
         start = page.end
         if page.end >= page.total or page.end <= page.start:
-            return Hits(needle, tuple(counts), tuple(ends))
+            at = before if before < sum(counts) else 0
+            return Hits(needle, tuple(counts), tuple(ends), at)
+
+
+def _beginning(text: str, lines: int) -> int:
+    """Where the line begins that has so many before it: 0 when it began earlier, the end of `text`
+    when it comes later."""
+    at = 0
+    while lines > 0 and (end := text.find("\n", at)) >= 0:
+        at, lines = end + 1, lines - 1
+    return len(text) if lines > 0 else at
 
 
 class TextPart(QWidget):

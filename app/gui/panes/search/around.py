@@ -87,7 +87,7 @@ def target_of(hit: Hit | HitPlace, find: str) -> Target:
     if hit.layer == "sessions":
         return Target("timeline", session_id=hit.session_id, entry_id=hit.entry_id, find=find)
     if hit.layer == "evicted":
-        return Target("evicted", path=hit.path, find=find)
+        return Target("evicted", path=hit.path, line=hit.line, find=find)
     if hit.path.startswith(PROPOSAL):
         return Target("memory", proposal=hit.path.removeprefix(PROPOSAL))
     if hit.path.startswith(VERSION):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.gui.look.text import preview, tr
@@ -40,6 +40,7 @@ class SearchField(Field):
         self._chips: list[Chip] = []
         self._filters: list[Filter] = []
         self._wide = 0
+        self._whole = False  # chips and words are selected as one
         super().__init__(
             tr("Search"), tr("Search memory, daily logs and sessions"), icon="search", tall=True,
             parent=parent,
@@ -55,6 +56,7 @@ class SearchField(Field):
         self.add.clicked.connect(self.filter_wanted)
         self.clear_button.clicked.connect(self.wipe)
         self.textChanged.connect(self._on_text)
+        self.selectionChanged.connect(self._on_selected)
         self._place()
 
     # ------------------------------------------------------------------ the query
@@ -97,6 +99,20 @@ class SearchField(Field):
         self._names = titles
         self._make_chips()
 
+    def select_query(self) -> None:
+        """All of it, chips too: what is typed next takes its place."""
+        self.selectAll()
+        self._set_whole(bool(self._filters))
+
+    def _set_whole(self, on: bool) -> None:
+        self._whole = on
+        for chip in self._chips:
+            chip.setChecked(on)
+
+    def _on_selected(self) -> None:
+        if self.selectedText() != self.text():
+            self._set_whole(False)
+
     def wipe(self) -> None:
         """Nothing to search for any more."""
         self.set_query("")
@@ -107,9 +123,10 @@ class SearchField(Field):
         if self._busy:
             return
         filters, rest = split(text)
-        if filters:
+        kept = [] if self._whole else self._filters
+        if filters or kept != self._filters:
             self._busy = True
-            self._filters = _unique([*self._filters, *filters])
+            self._filters = _unique([*kept, *filters])
             self.setText(rest)
             self._busy = False
             self._make_chips()
@@ -134,9 +151,11 @@ class SearchField(Field):
             chip.setAccessibleName(tr("Filter {what}, remove it", what=words))
             chip.setToolTip(plain_tip(tr("Remove {what}", what=one.text)))
             chip.setCursor(Qt.CursorShape.ArrowCursor)
+            chip.setCheckable(True)  # checked while it is selected along with the words
             chip.clicked.connect(lambda _=False, f=one: self._drop(f))
             chip.show()
             self._chips.append(chip)
+        self._whole = False
         self.clear_button.setVisible(bool(self.text() or self._filters))
         words = tr("Search memory, daily logs and sessions")
         self.setPlaceholderText(tr("Any words") if self._filters else words)
@@ -193,13 +212,30 @@ class SearchField(Field):
             else:
                 self.left.emit()
             return
+        if event.matches(QKeySequence.StandardKey.SelectAll):
+            self.select_query()
+            return
         at_start = not self.cursorPosition() and not self.hasSelectedText()
+        if key in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete) and at_start and self._whole:
+            self.set_filters([])
+            return
         if key == Qt.Key.Key_Backspace and at_start and self._filters:
             self.set_filters(self._filters[:-1])
             return
+        if key in _MOVES:
+            self._set_whole(False)
         super().keyPressEvent(event)
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._set_whole(False)
+        super().mousePressEvent(event)
 
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._set_whole(False)
+        super().focusOutEvent(event)
+
+
+_MOVES = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_End)
 _MODIFIERS = (
     Qt.KeyboardModifier.ControlModifier
     | Qt.KeyboardModifier.AltModifier

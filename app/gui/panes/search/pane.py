@@ -87,12 +87,13 @@ class SearchPane(Pane):
     def actions(self) -> list[Action]:
         return search_actions(self)
 
-    async def open(self, target: Target) -> None:
-        """Search for `target.find`."""
-        self.set_layer("all")
-        self.field.set_query(target.find)
+    def prepare(self, target: Target) -> None:
+        """Search for `target.find`; without it what is typed next is a search of its own."""
+        if target.find:
+            self.set_layer("all")
+            self.field.set_query(target.find)
         self.field.setFocus()
-        self.field.selectAll()
+        self.field.select_query()
 
     def on_new_day(self) -> None:
         self.searching.again()
