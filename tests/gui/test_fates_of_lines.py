@@ -78,4 +78,13 @@ def test_each_line_tells_its_fate_the_reason_and_the_way_to_its_review(
                 assert memory.review.proposal.info.id == waiting.id, fact
                 pane = await room.go("daily")
 
+            await do.undo()
+            await room.rest(pane)
+            for fact, state in ((TAKEN, "waiting"), (REFUSED, "rejected"), (LEFT, "left out")):
+                assert state in pane.cards.spoken(lines[fact]), fact
+            (again,) = await ask.proposals()
+            shown = await ask.proposal(again.id)
+            assert {change.after[0] for change in shown.changes} == {TAKEN, OPEN}
+            assert [claim.text for claim in await ask.refused()] == [REFUSED]
+
     qloop.run_until_complete(main())

@@ -26,13 +26,14 @@ from app.engine.memory.proposals import (
 )
 from app.engine.memory.review import accept_all, resolved
 from app.engine.memory.review import preview as preview_of
-from app.engine.memory.settling import Settling, with_edits
-from app.engine.memory.versions import pins_hold, told_of
+from app.engine.memory.settling import Settling, bullets_in, traced, with_edits
+from app.engine.memory.versions import pins_hold, told_of, undone_at
 from app.engine.memory.views import (
     View,
     Views,
     apart,
     base_changed,
+    begun_anew,
     difference_of,
     sourced,
     together,
@@ -300,19 +301,45 @@ class Review:
     def undo(self, *, when: datetime) -> Applied:
         """Take the newest version back by a new one.
 
-        What a taken-back run had merged is rejected from then on, so that it does not come again
-        by itself; taking the undo back makes it merged again.
+        What a taken-back run had merged waits again: to be decided in its proposal while that is
+        open, else to be proposed anew. Taking the undo back makes it merged again.
         """
         with self._locked():
             version = self._writer.undo(when=when)
             self._finish.index()
             history = self._writer.history
-            taken = history.version(version.number - 1)
-            if taken.cause == "consolidation":
-                self._settling.take_back(taken.run, when)
-            elif taken.cause == "undo" and taken.number > 1:
-                self._settling.bring_back(history.version(taken.number - 1).run, when)
+            taken, times = undone_at(history, version.number)
+            text = history.text(version.number)
+            stored = self._known(taken.run)
+            if stored is not None and stored.state == "in_review":
+                self._follow(stored, history.text(version.number - 1), text)
+            if times % 2:
+                kept = traced(stored, bullets_in(text)) if stored else frozenset[str]()
+                self._settling.take_back(taken.run, text, kept, when)
+            else:
+                self._settling.bring_back(taken.run, when)
             return _applied(version, taken.run)
+
+    def taken_back(self, inputs: Sequence[Input]) -> bool:
+        """Did an undo take any of these sections out of memory, undecided since?"""
+        return self._settling.taken_back(inputs)
+
+    def _known(self, run: str) -> Stored | None:
+        try:
+            return self.store.load(run) if run else None
+        except UserError:  # a saved fact has none, and a damaged one is left alone
+            return None
+
+    def _follow(self, stored: Stored, before: str, after: str) -> None:
+        """An undo made `before` into `after`: what it undid of an open proposal waits again.
+
+        A file that was changed since the apply is one that the proposal is joined with, as ever.
+        """
+        if stored.base != before:
+            return
+        view = begun_anew(stored, after, self._writer.readable().sha256)
+        if view is not None:
+            self._keep(stored, view, view.stored.decisions)
 
     def restore(self, number: int, *, when: datetime) -> Applied:
         """Write an earlier version back as a new one."""

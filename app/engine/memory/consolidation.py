@@ -318,6 +318,8 @@ class MemoryConsolidator:
 
     def _by_policy(self, stored: Stored, found: Sequence[Change]) -> Outcome:
         waits = held_back(self.config.policy, stored, found)
+        if not waits and self._review.taken_back(stored.inputs):
+            waits = "A person took lines of it out of memory before."
         if not waits:
             try:
                 done = self._review.apply_all(stored.id, when=stored.when)

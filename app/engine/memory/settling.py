@@ -2,13 +2,13 @@
 
 A section is `merged` when a line of MEMORY.md traces to it or already held its content, `rejected`
 when the change that stems from it was refused, `left_out` otherwise; an open question keeps its
-section `waiting`. The watermark moves to a run's start when nothing earlier waits (specification,
-section 10). Blocks: call it in a thread.
+section `waiting`, and an undone apply makes what it merged wait again. The watermark moves to a
+run's start when nothing earlier waits (specification, section 10). Blocks: call it in a thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from app.engine.memory.outline import bullet_key, bullets, normal
@@ -25,7 +25,7 @@ from app.engine.workspace.sections import (
 )
 
 Fate = tuple[State, str]
-_TAKEN_BACK = "The apply was taken back."
+_TAKEN_BACK = "The apply was taken back; it waits to be decided again."
 
 
 class Settling:
@@ -60,7 +60,7 @@ class Settling:
                 fates[one.key] = ("waiting", "A change that stems from it is not decided yet.")
             elif one.hash in kept:
                 fates[one.key] = ("merged", "")
-            elif one.hash in refused:
+            elif one.hash in refused or self._refused(here.get(one.key), run):
                 fates[one.key] = ("rejected", "The change that stems from it was refused.")
             elif _held(here.get(one.key), present):
                 fates[one.key] = ("merged", "MEMORY.md held it already.")
@@ -70,29 +70,52 @@ class Settling:
             keys = [key for key, its in fates.items() if its == fate]
             self._states.set(keys, fate[0], when=when, run=run, reason=fate[1])
 
+    def _refused(self, found: WaitingSection | None, run: str) -> bool:
+        """Did an earlier part of the same run refuse it?"""
+        if found is None:
+            return False
+        its = self._states.state(found.path, found.section)
+        return (its.state, its.run) == ("rejected", run)
+
     def reject(self, run: str, inputs: Sequence[Input], reason: str, when: datetime) -> None:
         """All of a run's sections were refused."""
         self._states.set([i.key for i in inputs], "rejected", when=when, run=run, reason=reason)
 
-    def take_back(self, run: str, when: datetime) -> None:
-        """A run's apply was undone: what it merged is not in the file any more."""
-        self._turn(run, "merged", "rejected", _TAKEN_BACK, when)
+    def take_back(self, run: str, text: str, kept: frozenset[str], when: datetime) -> None:
+        """A run's apply was undone: what it merged and MEMORY.md, now `text`, lacks waits again.
+
+        Nobody refused it. `kept` are hashes of the sections that a line of the text traces to.
+        """
+        present = frozenset(normal(b.text) for b in bullets(text))
+        gone = [
+            found.key
+            for found, _ in self._of(run, "merged")
+            if found.section.hash not in kept and not _held(found, present)
+        ]
+        self._states.set(gone, "waiting", when=when, run=run, reason=_TAKEN_BACK)
 
     def bring_back(self, run: str, when: datetime) -> None:
         """The undo of a run's apply was undone."""
-        self._turn(run, "rejected", "merged", "", when, only=_TAKEN_BACK)
+        back = [found.key for found, its in self._of(run, "waiting") if its == _TAKEN_BACK]
+        self._states.set(back, "merged", when=when, run=run)
 
-    def _turn(
-        self, run: str, old: State, new: State, reason: str, when: datetime, only: str = ""
-    ) -> None:
+    def _of(self, run: str, state: State) -> Iterator[tuple[WaitingSection, str]]:
+        """The sections that a run left in a state, each with the reason."""
         if not run:
             return
-        keys: list[SectionKey] = []
-        for found in self._states.known(old):
-            state = self._states.state(found.path, found.section)
-            if state.run == run and (not only or state.reason == only):
-                keys.append(found.key)
-        self._states.set(keys, new, when=when, run=run, reason=reason)
+        for found in self._states.known(state):
+            its = self._states.state(found.path, found.section)
+            if its.run == run:
+                yield found, its.reason
+
+    def taken_back(self, inputs: Iterable[Input]) -> bool:
+        """Was an apply of any of these sections undone, and not decided again since?"""
+        wanted = {i.key for i in inputs}
+        return any(
+            self._states.state(found.path, found.section).reason == _TAKEN_BACK
+            for found in self._states.waiting()
+            if found.key in wanted
+        )
 
     def mark(self, start: datetime) -> None:
         """Move the watermark to `start`, unless something earlier is still waiting."""

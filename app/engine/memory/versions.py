@@ -10,7 +10,7 @@ from app.engine.errors import UserError
 from app.engine.memory import provenance
 from app.engine.memory.diff import difference
 from app.engine.memory.proposals import Stored
-from app.engine.records import Decision
+from app.engine.records import Decision, Version
 from app.engine.workspace.history import History
 from app.engine.workspace.pins import broken
 
@@ -41,6 +41,15 @@ def told_of(stored: Stored, text: str, history: History, when: datetime) -> dict
         "provenance": provenance.to_record(origins),
         "note": BY_POLICY if stored.automatic else BY_PERSON,
     }
+
+
+def undone_at(history: History, number: int) -> tuple[Version, int]:
+    """The version whose text undo `number` took out or brought back, and how many undos in a row
+    that makes: an odd one takes it out, an even one brings it back."""
+    times = 1
+    while (taken := history.version(number - times)).cause == "undo" and taken.number > 1:
+        times += 1
+    return taken, times
 
 
 def _said(decision: Decision) -> str:

@@ -20,7 +20,7 @@ from app.engine.memory.diff import Difference, difference
 from app.engine.memory.outline import bullet_key
 from app.engine.memory.proposals import OPEN, Stored
 from app.engine.memory.provenance import source_of
-from app.engine.memory.review import carried, resolved
+from app.engine.memory.review import accept_all, carried, resolved
 from app.engine.memory.settling import facts_of
 from app.engine.memory.threeway import joined
 from app.engine.records import Change, Decision, Version
@@ -151,6 +151,27 @@ def remaining(view: View, undecided: Sequence[Change], began: int) -> View:
         began=began,
     )
     return View(rest, difference_of(rest))
+
+
+def begun_anew(stored: Stored, text: str, sha256: str) -> View | None:
+    """An open proposal after the file went from its base to `text`, of that hash, by an undo.
+
+    Its start goes the same way while what it wants stays, so what the undo took out is proposed
+    again. None when a conflict of the proposal lies where the undo was.
+    """
+    started, wanted = stored.first
+    way = joined(difference(stored.base, text), started)
+    if any(c.conflict for c in way.changes):
+        return None
+    moved = msgspec.structs.replace(
+        stored,
+        base=text,
+        base_sha256=sha256,
+        started=resolved(way, accept_all(way.changes)),
+        wanted=wanted,
+        began=0,
+    )
+    return _carried(stored, moved)
 
 
 def _sound(decision: Decision) -> Decision:

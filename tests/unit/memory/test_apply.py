@@ -234,33 +234,6 @@ def test_an_edit_after_the_crash_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     assert desk.fates() == ["merged", "merged"]
 
 
-# ---------------------------------------------------------------------------- and back
-
-
-def test_undo_is_a_new_version_and_the_claims_do_not_come_back_by_themselves(
-    tmp_path: Path,
-) -> None:
-    desk, run = proposed(tmp_path)
-    desk.review.apply(run, [Decision(1, "accept"), Decision(2, "accept")], when=LATER)
-    undone = desk.review.undo(when=LATER)
-    assert desk.memory == BASE
-    assert undone.state == "undo"
-    assert [v.cause for v in desk.writer.history.versions()] == ["undo", "consolidation", "start"]
-    assert desk.fates() == ["rejected", "rejected"]
-    restored = desk.review.restore(2, when=LATER)
-    assert desk.memory == NEW
-    assert restored.version == 4
-
-
-def test_an_undo_can_be_undone(tmp_path: Path) -> None:
-    desk, run = proposed(tmp_path)
-    desk.review.apply(run, [Decision(1, "accept"), Decision(2, "accept")], when=LATER)
-    desk.review.undo(when=LATER)
-    desk.review.undo(when=LATER)
-    assert desk.memory == NEW
-    assert desk.fates() == ["merged", "merged"]
-
-
 def test_a_decision_on_a_change_that_is_not_there_is_refused(tmp_path: Path) -> None:
     desk, run = proposed(tmp_path)
     for n in (0, -1, 99):

@@ -186,4 +186,4 @@ def test_undo_takes_an_apply_back_that_was_finished_after_a_crash(tmp_path: Path
     desk.review.resume_applying(when=LATER)
     desk.review.undo(when=LATER)
     assert desk.layout.memory_md.read_bytes() == BASE.encode()
-    assert desk.fates() == ["rejected"] * 3
+    assert desk.fates() == ["waiting", "rejected", "waiting"]
