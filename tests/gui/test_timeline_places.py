@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -41,6 +42,37 @@ def test_a_target_scrolls_to_its_entry_also_by_the_id_of_a_result(
 ) -> None:
     qloop.run_until_complete(pane.open(Target("timeline", session_id="a", entry_id="e7")))
     assert pane.page.sheet.current().id == "e6"
+
+
+def test_a_target_in_another_session_marks_that_one_in_the_list_however_the_refresh_runs(
+    pane: TimelinePane, engine: Engine, qloop, until, monkeypatch
+) -> None:
+    started(pane, qloop, until)
+    assert pane.side.list.current_row().id == "a"
+    sessions, transcript = engine.sessions, engine.transcript
+    asked: list[str] = []
+
+    async def listed():
+        asked.append("sessions")
+        await asyncio.sleep(0.05 if len(asked) == 1 else 0)  # the refresh's comes behind
+        return await sessions()
+
+    async def read(*args, **more):
+        await asyncio.sleep(0.15)
+        return await transcript(*args, **more)
+
+    monkeypatch.setattr(engine, "sessions", listed)
+    monkeypatch.setattr(engine, "transcript", read)
+
+    async def opened_as_the_window_does() -> None:
+        pane.deactivate()
+        pane.activate()
+        pane.tasks.latest("open", pane.open(Target("timeline", session_id="b")))
+        await settled(pane, until)
+
+    qloop.run_until_complete(opened_as_the_window_does())
+    assert pane.page.session.id == "b"
+    assert pane.side.list.current_row().id == "b"
 
 
 def test_a_target_finds_an_entry_far_back_in_a_very_long_session(

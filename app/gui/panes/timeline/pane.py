@@ -167,6 +167,7 @@ class TimelinePane(Pane):
 
     async def _load(self, session: SessionInfo, entry_id: str = "") -> bool:
         found = await self.page.load(session, entry_id=entry_id)
+        self.side.list.select(session.id, quiet=True)  # a refresh meanwhile chose the one before
         self.stack.setCurrentWidget(self.page)
         self.showing.emit(session.id)
         return found
