@@ -14,7 +14,7 @@ from app.cli.command import DID_NOT_HAPPEN, DONE, MODEL_FAILED, USAGE, Command, 
 from app.cli.curate import count
 from app.cli.opened import opened, wait_for_job
 from app.engine.errors import SessionNotFound
-from app.engine.records import LAYERS, Hit, Layer, Query, SearchMode, SessionInfo
+from app.engine.records import LAYERS, Hit, Layer, Query, SearchMode, SearchResult, SessionInfo
 from app.engine.session.entries import BY_TYPE
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ async def search(options: argparse.Namespace, out: Printer) -> int:
         found = await engine.ask.search(query)
         for hit in found.hits:
             out.text(hit_line(hit))
-        out.text(f"{found.total} hits ({found.mode})" if found.hits else found.reason)
+        out.text(_how_many(found) if found.hits else found.reason)
+        if said := found.remark if found.hits else found.note:
+            out.remark(said)
         if found.nearest:
             out.text(f"Near: {', '.join(found.nearest)}")
         out.data({
@@ -57,8 +59,17 @@ async def search(options: argparse.Namespace, out: Printer) -> int:
             "mode": found.mode,
             "reason": found.reason,
             "nearest": found.nearest,
+            "note": found.note,
         })  # fmt: skip
         return DONE
+
+
+def _how_many(found: SearchResult) -> str:
+    """How many lines are listed, how many places hold them, and how they were found."""
+    listed = sum(1 + len(hit.places) for hit in found.hits)
+    more = f"{listed} of " if listed < found.total or not found.complete else ""
+    least = "" if found.complete else "at least "
+    return f"{more}{least}{count(found.total, 'hit')} ({found.mode})"
 
 
 async def index(options: argparse.Namespace, out: Printer) -> int:
@@ -193,7 +204,7 @@ ROWS = [
         search,
         _search,
         gives="{hits[{layer, path, line, session, entry, when, text, score, spans, places}], "
-        "total, mode, reason, nearest}",
+        "total, mode, reason, nearest, note}",
         words=True,
     ),
     Command(

@@ -15,6 +15,7 @@ from app.engine.records import LeftOut
 from app.gui.look.theme import theme, token
 from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine, Place
+from app.gui.panes.search.filters import split, without_unfinished
 from app.gui.panes.search.page import PageView
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.dialogs import Question
@@ -40,6 +41,35 @@ def test_the_name_of_a_filter_is_not_searched_for(qtbot, qloop, pane, ask):
     qloop.run_until_complete(asyncio.sleep(0.3))
     assert ask.asked == []
     assert pane.parts.start.isVisible(), "what was shown stays"
+
+
+@pytest.mark.parametrize(
+    "text", ["role:us", "role:ag", "role:you,as", "in:", "day:20", "day:2025-", "day:to",
+             "after:2025-09-", "-in:dai", "before:昨", "has:ev"],
+)  # fmt: skip
+def test_what_may_become_a_filter_is_not_searched_for(text):
+    assert without_unfinished(f"probe {text}") == "probe "
+
+
+@pytest.mark.parametrize(
+    "text", ["role:tol", "role:tol,us", "day:2025-13", "day:2025-09-31", "day:soon", "in:memori",
+             "-day:2025", "has:bug"],
+)  # fmt: skip
+def test_what_can_be_no_filter_any_more_is_words(text):
+    assert without_unfinished(f"probe {text}") == f"probe {text}"
+    assert split(f"probe {text} ") == ([], f"probe {text} ")
+
+
+@pytest.mark.parametrize("text", ["role:agent", "in:log", "day:2025-9", "-role:you"])
+def test_a_chip_is_made_of_what_the_engine_takes_for_a_filter(text):
+    assert [one.text for one in split(f"{text} probe")[0]] == [text]
+
+
+def test_the_foot_says_what_was_no_filter(qloop, until, pane, ask):
+    ask.misread = "“tol” is no role: user, assistant, tool, system. It is taken as words."
+    searched(qloop, until, pane, "upload role:tol")
+    assert pane.parts.foot.state.text() == ask.misread
+    assert pane.field.filters() == []
 
 
 def test_the_answer_stays_the_answer_while_a_filter_takes_its_place(

@@ -16,6 +16,7 @@ from app.engine.records import (
     DailySection,
     DayInfo,
     DayLog,
+    EvictedInfo,
     Hit,
     IndexState,
     LeftOut,
@@ -64,6 +65,7 @@ class Ask:
 
     complete = True
     note = ""
+    misread = ""  # what of the query was not taken as it may have been meant
     nearest: tuple[str, ...] = ()
 
     async def search(self, query: Query) -> SearchResult:
@@ -84,6 +86,7 @@ class Ask:
             tuple(hits[query.start : end]), len(hits), counts, mode,
             self.note if hits else self.reason, 0.006, self.complete,
             end if end < len(hits) else 0, () if hits else self.nearest,
+            self.misread,
         )  # fmt: skip
 
     async def search_meaning(self, text: str) -> str:
@@ -94,6 +97,11 @@ class Ask:
 
     async def days(self):
         return [DayInfo("memory/2026-11-28.md", date(2026, 11, 28), 1, 3, 100)]
+
+    put_aside: Sequence[EvictedInfo] = ()
+
+    async def evicted(self) -> Sequence[EvictedInfo]:
+        return self.put_aside
 
     async def tools(self):
         return ["execute", "grep"]

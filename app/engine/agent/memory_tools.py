@@ -46,7 +46,7 @@ async def found_for(
 def nothing_found(query: str, result: SearchResult) -> str:
     """The note for a query without hits: why, and which words there are instead."""
     nearest = ", ".join(result.nearest)
-    parts = [f"Nothing found for {query!r}.", result.reason, nearest and f"Near: {nearest}."]
+    parts = [f"Nothing found for {query!r}.", result.remark, nearest and f"Near: {nearest}."]
     return " ".join(filter(None, parts))
 
 

@@ -5,6 +5,17 @@ local calendar day). Line numbers are 1-based, as in the file; offsets and lengt
 Import them from here; the modules below are rooms to read in, not other addresses.
 """
 
+from app.engine.records.filters import (
+    DAY_FIELDS,
+    DAY_NAMES,
+    FILTER_FIELDS,
+    FILTER_HAS,
+    FILTER_ROLES,
+    LAYER_NAMES,
+    ROLE_NAMES,
+    days_of,
+    why_no_filter,
+)
 from app.engine.records.memory import (
     Acceptance,
     Applied,
@@ -71,7 +82,14 @@ from app.engine.records.upkeep import (
 )
 
 __all__ = [
+    "DAY_FIELDS",
+    "DAY_NAMES",
+    "FILTER_FIELDS",
+    "FILTER_HAS",
+    "FILTER_ROLES",
     "LAYERS",
+    "LAYER_NAMES",
+    "ROLE_NAMES",
     "TEXT_LIMIT",
     "Acceptance",
     "Applied",
@@ -127,4 +145,6 @@ __all__ = [
     "Usage",
     "Version",
     "Window",
+    "days_of",
+    "why_no_filter",
 ]

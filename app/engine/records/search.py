@@ -86,8 +86,10 @@ class SearchResult(Struct, frozen=True):
     """Hits, how many there are in all per layer, the mode that answered, and why there are none.
 
     `next` is what `Query.start` has to be for the following page, 0 when this one is the last.
-    `total` and `counts` count every place, also those folded into `Hit.places`. `nearest`: of a
-    query without hits, words of the index that are spelled like those asked for, nearest first.
+    `total` and `counts` count every place, also those folded into `Hit.places`. `nearest`: words of
+    the index that are spelled like those asked for that stand nowhere, nearest first. `note` says
+    what of the query was not taken as it may have been meant: what looks like a filter and is
+    none; beside hits, words that stand nowhere.
     """
 
     hits: tuple[Hit, ...]
@@ -99,6 +101,12 @@ class SearchResult(Struct, frozen=True):
     complete: bool = True
     next: int = 0
     nearest: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def remark(self) -> str:
+        """All there is to say beside the hits, or instead of them."""
+        return f"{self.note} {self.reason}".strip()
 
 
 class LeftOut(Struct, frozen=True):

@@ -112,7 +112,8 @@ class Answering:
             if self._stop() or not self._late():
                 raise
             result = SearchResult((), 0, {}, self._query.mode, TOO_MUCH, complete=False)
-        return replace(result, seconds=time.perf_counter() - begun)
+        note = f"{self._parsed.note} {result.note}".strip()
+        return replace(result, seconds=time.perf_counter() - begun, note=note)
 
     def _late(self) -> bool:
         return time.perf_counter() > self._end

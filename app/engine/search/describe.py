@@ -23,7 +23,8 @@ def describe(parsed: Parsed, zone: tzinfo = UTC) -> str:
         parts.append("without " + " or ".join(_say(term) for term in parsed.without))
     parts += _say_filters(parsed.filters) + _say_time(parsed.filters, zone)
     cut = " The query was too long; its beginning is used." if parsed.cut else ""
-    return f"Searching for {', '.join(parts)}.{cut}"
+    note = f" {parsed.note}" if parsed.note else ""
+    return f"Searching for {', '.join(parts)}.{cut}{note}"
 
 
 def _say(term: Term) -> str:

@@ -11,12 +11,12 @@ can get through, as only terms from `terms.py` are ever put into an expression.
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, tzinfo
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.engine.records import LAYERS
+from app.engine.records import FILTER_FIELDS, LAYER_NAMES, ROLE_NAMES, days_of, why_no_filter
 from app.engine.search.stems import stem
 from app.engine.search.terms import STEM_MARK, Token, fold, tokens
 
@@ -27,22 +27,17 @@ MOST_TERMS = 48
 MOST_BEGINNINGS = 8
 """Terms that count of those that are only the beginning of a word: each stands for many words."""
 
-ROLES = ("user", "assistant", "tool", "system")
-FIELDS = ("in", "role", "tool", "session", "day", "after", "before", "has")
-HAS = ("evicted", "tool", "error")
+MOST_NOTES = 3
+"""Things taken for words that are told of."""
 
-_LAYER_NAMES = {name: name for name in LAYERS} | {
-    "session": "sessions", "log": "daily", "logs": "daily", "archive": "daily", "md": "memory",
-    "memory.md": "memory", "results": "evicted",
-}  # fmt: skip
 _PIECE = re.compile(
-    r"""\s*(?:
-      (?P<unlike>-|not:)?(?P<field>in|role|tool|session|day|after|before|has):(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]+))
+    rf"""\s*(?:
+      (?P<unlike>-|not:)?(?P<field>{"|".join(FILTER_FIELDS)}):(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]+))
     | (?P<not>-(?=[^\s\-*])|not:(?=\S))?(?:"(?P<phrase>[^"]*)(?:"(?P<star>\*)?|$)|(?P<word>\S+))
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_EDGES = " \t\r\n.,;:!?…'\"`()[]{}<>“”‘’«»。，、；：！？（）【】《》「」『』"
+_EDGES = " \t\r\n/\\.,;:!?…'\"`()[]{}<>“”‘’«»。，、；：！？（）【】《》「」『』"
 _SYMBOLS_IN_WORD = re.compile(r"[^\w\s'’]")
 
 
@@ -88,6 +83,7 @@ class Parsed(Struct, frozen=True):
     """A query, understood. Each of `groups` must be met, by any one of its terms.
 
     `literal` is the folded text without filters. `typing` says that the last word may go on.
+    `note` tells what looks like a filter, is none, and is taken as words instead.
     """
 
     groups: tuple[tuple[Term, ...], ...] = ()
@@ -97,6 +93,7 @@ class Parsed(Struct, frozen=True):
     typing: bool = False
     cut: bool = False
     empty: str = ""
+    note: str = ""
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -116,6 +113,7 @@ def parse(text: str, *, today: date, zone: tzinfo = UTC) -> Parsed:
     parsed = Parsed(
         tuple(groups), tuple(dict.fromkeys(asked.without)), asked.filters,
         fold(" ".join(asked.literal)), typing, cut=not whole or len(text) > LONGEST_QUERY,
+        note=asked.note(),
     )  # fmt: skip
     return replace(parsed, empty=_why_empty(head, parsed))
 
@@ -129,6 +127,7 @@ class _Asked:
         self.literal: list[str] = []
         self.filters = _NO_FILTERS
         self.growing: Term | None = None
+        self._wrong: dict[str, None] = {}
         self._today = today
         self._zone = zone
         self._joining = False
@@ -141,10 +140,11 @@ class _Asked:
         if piece["field"]:
             value = piece["quoted"] or piece["value"] or ""
             field, unlike = piece["field"].lower(), bool(piece["unlike"])
-            changed = _filter(self.filters, field, value, self._today, self._zone, unlike)
-            if changed is not None:
-                self.filters = changed
+            wrong = why_no_filter(field, value, self._today, negative=unlike)
+            if not wrong:
+                self.filters = _filter(self.filters, field, value, self._today, self._zone, unlike)
                 return True
+            self._wrong[wrong] = None
         quoted = piece["phrase"] is not None
         written = piece["word"] or ""
         minus = piece["not"] or piece["unlike"] or ""
@@ -158,6 +158,12 @@ class _Asked:
         elif term is None:  # an arrow, say: nothing to be without
             self.literal.append(minus + text)
         return term is None or self._add(term, unwanted=bool(minus))
+
+    def note(self) -> str:
+        """What was no filter, and why."""
+        told = list(self._wrong)[:MOST_NOTES]
+        taken = "It is taken as words." if len(told) == 1 else "They are taken as words."
+        return " ".join([*told, taken]) if told else ""
 
     def _add(self, term: Term, *, unwanted: bool) -> bool:
         """A term at its place; False when there are too many different ones."""
@@ -224,75 +230,43 @@ def _closes(found: list[Token], i: int) -> bool:
 
 def _filter(
     now: Filters, field: str, value: str, today: date, zone: tzinfo, negative: bool
-) -> Filters | None:
-    """`now` with one more condition; None when the value makes no sense for the field."""
+) -> Filters:
+    """`now` with one more condition, which `why_no_filter` has found to be one."""
     values = frozenset(part for part in value.lower().split(",") if part)
-    if not values:
-        return None
     if field == "in":
-        layers = frozenset(_LAYER_NAMES.get(name, "") for name in values)
-        if "" in layers:
-            return None
+        layers = frozenset(LAYER_NAMES[name] for name in values)
         if negative:
             return replace(now, not_layers=now.not_layers | layers)
         return replace(now, layers=now.layers | layers)
     if field == "role":
-        if not values <= set(ROLES):
-            return None
+        roles = frozenset(ROLE_NAMES[name] for name in values)
         if negative:
-            return replace(now, not_roles=now.not_roles | values)
-        return replace(now, roles=now.roles | values)
+            return replace(now, not_roles=now.not_roles | roles)
+        return replace(now, roles=now.roles | roles)
     if field == "tool":
         names = frozenset(map(fold, value.split(","))) - {""}
         if negative:
             return replace(now, not_tools=now.not_tools | names)
         return replace(now, tools=now.tools | names)
-    if negative:
-        return None
     if field == "session":
         return replace(now, sessions=now.sessions | frozenset(value.split(",")) - {""})
     if field == "has":
-        return replace(now, has=now.has | values) if values <= set(HAS) else None
+        return replace(now, has=now.has | values)
     return _when(now, field, value, today, zone)
 
 
-def _when(now: Filters, field: str, value: str, today: date, zone: tzinfo) -> Filters | None:
-    days = _days(value, today)
+def _when(now: Filters, field: str, value: str, today: date, zone: tzinfo) -> Filters:
+    days = days_of(value, today)
     if days is None:
-        return None
-    try:
-        start = datetime.combine(days[0], time(), zone).astimezone(UTC)
-        end = datetime.combine(days[1], time(), zone).astimezone(UTC)
-    except OverflowError:  # the first or last day there is, in a zone that lies beyond it
-        return None
+        return now
+    start = datetime.combine(days[0], time(), zone).astimezone(UTC)
+    end = datetime.combine(days[1], time(), zone).astimezone(UTC)
     if field != "before" and (now.after is None or start > now.after):
         now = replace(now, after=start)
     limit = start if field == "before" else end if field == "day" else None
     if limit is not None and (now.before is None or limit < now.before):
         now = replace(now, before=limit)
     return now
-
-
-def _days(value: str, today: date) -> tuple[date, date] | None:
-    """First day and the day after the last of `2026`, `2026-09`, `2026-09-12`, `today`, …"""
-    value = value.lower()
-    if value in ("today", "今天"):
-        return today, today + timedelta(days=1)
-    if value in ("yesterday", "昨天"):
-        return today - timedelta(days=1), today
-    match = re.fullmatch(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", value, re.ASCII)
-    if match is None:
-        return None
-    year, month, day = (int(part) if part else None for part in match.groups())
-    try:
-        first = date(year or 1, month or 1, day or 1)
-        if day:
-            return first, first + timedelta(days=1)
-        if month:
-            return first, date(first.year + month // 12, month % 12 + 1, 1)
-        return first, date(first.year + 1, 1, 1)
-    except (ValueError, OverflowError):
-        return None
 
 
 # ---------------------------------------------------------------------------- expressions

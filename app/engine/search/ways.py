@@ -49,5 +49,5 @@ def ways(query: Query, parsed: Parsed) -> list[tuple[SearchMode, bool]]:
         steps.insert(1 if len(parsed.groups) > 1 else 2, ("words", True))
     steps.append(("literal", False))
     if query.mode != "auto":
-        steps = [(query.mode, False)]
+        steps = [step for step in steps if step[0] == query.mode]
     return [step for step in steps if step[0] != "literal" or not query.quick]

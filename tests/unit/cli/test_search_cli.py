@@ -128,3 +128,23 @@ def test_the_index_says_what_it_holds_and_why_it_cannot_be_built(tmp_path: Path)
     assert "Traceback" not in done.stderr
     done = cli(tmp_path, "search", str(folder), "pump")
     assert "MEMORY.md#1: - The pump is red" in done.stdout
+
+
+def test_how_many_hits_are_listed_and_what_was_no_filter_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "ws"
+    assert cli(tmp_path, "init", str(folder)).returncode == 0
+    put(folder, "memory/2026-06-02.md", "- The pump is red\n- The pump is new\n- A lamp\n")
+
+    def said(*arguments: str) -> tuple[str, str]:
+        done = cli(tmp_path, "search", str(folder), *arguments)
+        assert done.returncode == 0
+        return done.stdout.splitlines()[-1], done.stderr.strip()
+
+    assert said("lamp") == ("1 hit (words)", "")
+    assert said("pump") == ("2 hits (words)", "")
+    assert said("pump", "--limit", "1") == ("1 of 2 hits (words)", "")
+    last, told = said("pump", "day:2025-13")
+    assert last.startswith("2 hits")
+    assert told.startswith("“2025-13” is no day: year, year-month or year-month-day.")
+    assert said("drum", "role:tol")[1].startswith("“tol” is no role")
+    assert said("role:system", "pump")[0] == "The filters leave out 2 matches."

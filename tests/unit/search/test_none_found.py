@@ -238,3 +238,33 @@ def test_of_words_equally_near_the_more_frequent_comes_first(tmp_path: Path) -> 
         assert (await index.search(Query("lamx"))).nearest[:2] == ("lamp", "lamb")
 
     with_index(tmp_path, work)
+
+
+def test_an_answer_says_what_was_no_filter(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- the probe is wet\n")
+
+    async def work(index: MemoryIndex) -> None:
+        for mode in ("auto", "natural"):
+            found = await index.search(Query("probe day:2025-13", mode=mode))
+            assert found.hits
+            assert found.note.startswith("“2025-13” is no day")
+        none = await index.search(Query("probe role:tol", mode="words"))
+        assert not none.hits
+        assert none.remark.startswith("“tol” is no role")
+        assert none.remark.endswith(none.reason)
+
+    with_index(tmp_path, work)
+
+
+def test_in_words_mode_the_last_word_may_be_a_beginning(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- the probe in bed four is wet\n- a bed\n")
+
+    async def work(index: MemoryIndex) -> None:
+        for quick in (False, True):
+            for typed in ("prob", "bed prob", "four the pro"):
+                (hit,) = (await index.search(Query(typed, mode="words", quick=quick))).hits
+                assert hit.line == 1
+            for typed in ("prob ", "prob bed", "be four", '"prob"'):
+                assert not (await index.search(Query(typed, mode="words", quick=quick))).hits
+
+    with_index(tmp_path, work)

@@ -79,7 +79,7 @@ def test_a_form_of_the_word_is_found_in_natural_mode(tmp_path: Path) -> None:
     put(tmp_path, "MEMORY.md", "- the migrations went well\n")
 
     async def work(index: MemoryIndex) -> None:
-        assert not (await index.search(Query("migration", mode="words"))).hits
+        assert not (await index.search(Query("migration ", mode="words"))).hits
         result = await index.search(Query("migration"))
         assert result.mode == "natural"
         assert sliced(result) == [["migrations"]]

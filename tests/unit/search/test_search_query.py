@@ -162,6 +162,44 @@ def test_the_ends_of_the_calendar_are_no_error(text: str, hours: int) -> None:
     assert describe(parse(text, today=TODAY, zone=zone), zone)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("day:2025-13", "“2025-13” is no day: year, year-month or year-month-day."),
+        ("after:9999", "“9999” is no day: year, year-month or year-month-day."),
+        ("role:tol", "“tol” is no role: user, assistant, tool, system."),
+        ("role:user,tol", "“tol” is no role: user, assistant, tool, system."),
+        ("in:memori", "“memori” is no place: memory, history, daily, sessions, evicted."),
+        ("has:bug", "“bug” is no thing that a message has: evicted, tool, error."),
+        ("-day:2026", "“-day:” leaves nothing out: only -in, -role and -tool do."),
+        ('session:""', "“session:” has no value."),
+    ],
+)
+def test_what_looks_like_a_filter_and_is_none_is_told(text: str, told: str) -> None:
+    parsed = parse(f"probe {text}", today=TODAY)
+    assert parsed.note == f"{told} It is taken as words."
+    assert not parsed.filters
+    assert len(parsed.terms) + len(parsed.without) == 2
+    assert describe(parsed).endswith(parsed.note)
+
+
+def test_a_query_of_many_wrong_filters_names_a_few() -> None:
+    text = " ".join(f"role:x{n}" for n in range(40))
+    assert parse(text, today=TODAY).note.count("is no role") == 3
+    assert parse("probe day:2026-02 role:tool http://x:1", today=TODAY).note == ""
+
+
+def test_roles_are_called_as_the_hits_call_them() -> None:
+    assert parse("role:you,agent x", today=TODAY).filters.roles == {"user", "assistant"}
+    assert parse("-role:Agent x", today=TODAY).filters.not_roles == {"assistant"}
+
+
+def test_a_slash_at_the_end_of_a_word_is_no_part_of_it() -> None:
+    for text in ("/probe", "probe/", "//probe/", "\\probe"):
+        assert words_match(parse(text, today=TODAY), "the probe (bed 4)") == [(4, 9)], text
+    assert words_match(parse("memory/probe", today=TODAY), "memory probe") is None
+
+
 def test_minus_and_not_mean_the_same() -> None:
     for text in ("a -b", "a not:b"):
         parsed = parse(text, today=TODAY)

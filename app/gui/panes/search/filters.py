@@ -13,10 +13,19 @@ from dataclasses import dataclass
 from dataclasses import field as made_by
 from datetime import date, timedelta
 
-from app.engine.records import LAYERS
+from app.engine.records import (
+    DAY_FIELDS,
+    DAY_NAMES,
+    FILTER_FIELDS,
+    FILTER_HAS,
+    FILTER_ROLES,
+    LAYER_NAMES,
+    LAYERS,
+    ROLE_NAMES,
+    why_no_filter,
+)
 from app.gui.look.text import tr
 
-FIELDS = ("in", "role", "tool", "session", "day", "after", "before", "has")
 FIELD_WORDS = {
     "in": "a place: memory, daily logs, sessions …",
     "role": "who said it",
@@ -28,8 +37,8 @@ FIELD_WORDS = {
     "has": "what a message has: an evicted result, an error …",
 }
 _VALUES = {
-    "role": ("user", "assistant", "tool", "system"),
-    "has": ("evicted", "tool", "error"),
+    "role": FILTER_ROLES,
+    "has": FILTER_HAS,
     "in": LAYERS,
 }
 _MEANINGS = {
@@ -46,17 +55,18 @@ _MEANINGS = {
     ("in", "sessions"): "sessions",
     ("in", "evicted"): "results that were put aside",
 }
-_NEGATIVE = frozenset({"in", "role", "tool"})
-_DATE = re.compile(r"\d{4}(-\d{1,2}(-\d{1,2})?)?", re.ASCII)
-_NAMED_DAYS = frozenset({"today", "yesterday", "今天", "昨天"})
+_BEGUN = {"in": LAYER_NAMES, "role": ROLE_NAMES, "has": FILTER_HAS}
+_MORE = ("0", "00", "000", "1", "01", "-1")
+"""What can make a day of the beginning of one."""
+_ANY_DAY = date(2000, 1, 1)
+"""Stands for today where only the form of a day matters."""
 _WHOLE = re.compile(
-    r"(?:(?<=\s)|^)(-?(?:" + "|".join(FIELDS) + r')):(?:"([^"\n]+)"|([^\s"]+))(?:\s|$)',
+    r"(?:(?<=\s)|^)(-?(?:" + "|".join(FILTER_FIELDS) + r')):(?:"([^"\n]+)"|([^\s"]+))(?:\s|$)',
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"(?:^|(?<=\s))(-?)(" + "|".join(FIELDS) + r'):(?:"([^"\n]*)|([^\s"]*))$', re.IGNORECASE
+    r"(?:^|(?<=\s))(-?)(" + "|".join(FILTER_FIELDS) + r'):(?:"([^"\n]*)|([^\s"]*))$', re.IGNORECASE
 )
-_ALL_DAYS = ("day", "after", "before")
 
 
 @dataclass(frozen=True)
@@ -93,13 +103,7 @@ class Known:
 def understood(field: str, value: str) -> bool:
     """Whether the engine takes `field:value` for a filter."""
     name = field.lower().removeprefix("-")
-    if name not in FIELDS or not value or (field.startswith("-") and name not in _NEGATIVE):
-        return False
-    if name in _VALUES:
-        return all(part in _VALUES[name] for part in value.lower().split(","))
-    if name in _ALL_DAYS:
-        return value.lower() in _NAMED_DAYS or _DATE.fullmatch(value) is not None
-    return True
+    return not why_no_filter(name, value, _ANY_DAY, negative=field.startswith("-"))
 
 
 def split(text: str, *, finished: bool = False) -> tuple[list[Filter], str]:
@@ -139,11 +143,25 @@ def unfinished(text: str) -> tuple[int, str, str] | None:
 
 
 def without_unfinished(text: str) -> str:
-    """`text` without a filter at its end that cannot be one yet; `role:us` is typed, not meant."""
+    """`text` without a filter at its end that cannot be one yet; `role:us` is typed, not meant.
+    What can be none any more, as `role:tol`, stays: it is words, and the answer says so.
+    """
     begun = unfinished(text)
-    if begun is None or understood(begun[1], begun[2]):
+    if begun is None or understood(begun[1], begun[2]) or not _may_become(begun[1], begun[2]):
         return text
     return text[: begun[0]]
+
+
+def _may_become(field: str, value: str) -> bool:
+    """Whether more letters can make a filter of `field:value`."""
+    *before, last = value.lower().split(",")
+    if not last or (before and not understood(field, ",".join(before))):
+        return not last
+    name = field.removeprefix("-")
+    if name in _BEGUN:
+        return any(known.startswith(last) for known in _BEGUN[name])
+    named = name in DAY_FIELDS and any(day.startswith(value.lower()) for day in DAY_NAMES)
+    return named or any(understood(field, value + more) for more in _MORE)
 
 
 def completions(field: str, begun: str, known: Known, most: int = 8) -> list[tuple[str, str]]:

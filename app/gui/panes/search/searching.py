@@ -151,8 +151,8 @@ class Searching:
         before, self._pane.results.answer = self._pane.results.answer, found
         filters = self._pane.field.filters()
         self._parts.tabs.set_counts(found.counts)
-        reason = found.result.reason
-        none.set_reason(reason_head(found.asked, reason, filters), reason)
+        head = reason_head(found.asked, found.result.reason, filters)
+        none.set_reason(head, found.result.remark)
         none.set_index(await ask.index())
         if before is None or before.asked != found.asked:
             none.set_ways(())

@@ -12,7 +12,6 @@ from app.gui.look.type import row_height
 from app.gui.panes.search.field import BEGIN, SearchField
 from app.gui.panes.search.filters import (
     FIELD_WORDS,
-    FIELDS,
     Filter,
     Known,
     completions,
@@ -65,7 +64,7 @@ class Suggestions(QWidget):
         self._field.setFocus()
         self._show([
             Row(name, f"{name}:", tr(FIELD_WORDS[name]), icon="funnel", data=name)
-            for name in FIELDS
+            for name in FIELD_WORDS
         ])  # fmt: skip
 
     def _show(self, rows: list[Row]) -> None:
