@@ -11,12 +11,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.engine.agent.tools import tool
+from app.engine.config import CompactionConfig, EngineConfig
+from app.engine.records import CompactionReport
 from app.gui.panes.chat.cards import ApprovalRow, ToolRow
 from app.gui.panes.chat.rows import AnswerRow
 from app.gui.widgets.pane import Target
 from tests.helpers.chatting import room, run_action, slow
 from tests.helpers.fake_server import call, say, use
 from tests.helpers.waiting import until
+from tests.helpers.workspaces import without_memory
 
 
 def test_a_turn_streams_and_stays_in_its_place(qtbot, runs, tmp_path: Path) -> None:
@@ -269,6 +272,36 @@ def test_compact_now_says_what_came_of_it(qtbot, runs, tmp_path: Path) -> None:
             assert r.pane.bar.isVisible()
             assert r.pane.panel.compact.text() == "Compact now"
             assert r.pane.panel.compact.isEnabled()
+
+    runs(main())
+
+
+def test_compact_now_is_off_with_the_reason_while_there_is_nothing_to_compact(
+    qtbot, runs, tmp_path: Path
+) -> None:
+    by_messages = CompactionConfig(trigger_messages=50, trigger_tokens=0, keep_messages=2)
+    config = without_memory(EngineConfig(compaction=by_messages))
+
+    async def main() -> None:
+        async with room(qtbot, tmp_path, say("A"), say("B"), config=config) as r:
+            panel = r.pane.panel
+            panel.show()
+            r.pane.watch.now()
+            await until(lambda: bool(panel.would.text()))
+            assert not panel.compact.isEnabled()
+            assert panel.compact.toolTip() == panel.would.text()
+            assert not panel.preview.isEnabled()
+            await r.said("One")
+            await r.said("Two")
+            await until(panel.compact.isEnabled)
+            assert panel.compact.toolTip() == "Compact now (Ctrl+Shift+K)"
+            (act,) = [a for a in r.pane.actions() if a.name == "chat.compact"]
+            assert act.off() == ""
+            panel.show_report(CompactionReport(0, 4, 9, 9, dry_run=True, reason="All of it stays."))
+            assert act.off() == panel.compact.toolTip() == "All of it stays."
+            panel.set_reply_running(True)
+            panel.set_reply_running(False)
+            assert not panel.compact.isEnabled(), "an ended reply alone gives nothing to compact"
 
     runs(main())
 

@@ -195,6 +195,10 @@ class SessionActs:
                 return tr("A reply is being made; stop it or wait.")
             return talk()
 
+        def covers() -> str:
+            seen = pane.panel.isVisible()  # else what it last said may be long ago
+            return idle() or (pane.panel.nothing if seen else "")
+
         def selected() -> str:
             return "" if self.selection()[0] else tr("Select some text of the transcript first.")
 
@@ -220,7 +224,8 @@ class SessionActs:
             one("rename", tr("Rename this session"), "pencil", self.rename, "F2"),
             one("timeline", tr("Show this session on the timeline"), "chart-gantt",
                 pane.show_timeline, "Ctrl+T"),
-            one("compact", tr("Compact now"), "fold-vertical", self.compact, "Ctrl+Shift+K", idle),
+            one("compact", tr("Compact now"), "fold-vertical", self.compact, "Ctrl+Shift+K",
+                covers),
             one("compact.preview", tr("Preview the next compaction"), "eye", self.preview,
                 "Ctrl+Alt+K"),
             one("flush", tr("Flush now: facts to today's log"), "arrow-down-to-line", self.flush,

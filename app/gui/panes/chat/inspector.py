@@ -104,6 +104,8 @@ class Inspector(QWidget):
         self._compaction()
         self.box.addStretch(1)
         self.view: ContextView | None = None
+        self.nothing = ""  # why there is nothing to compact
+        self._busy = self._replies = False
 
     # ------------------------------------------------------------------ parts
 
@@ -250,8 +252,10 @@ class Inspector(QWidget):
 
     def show_report(self, report: CompactionReport) -> None:
         """What a compaction would do now."""
+        self.nothing = ""
         if not report.covered:
-            self.would.setText(report.reason or tr("There is nothing to summarise yet."))
+            self.nothing = report.reason or tr("There is nothing to summarise yet.")
+            self.would.setText(self.nothing)
             self.unflushed.hide()
         else:
             covered = plural(
@@ -267,8 +271,8 @@ class Inspector(QWidget):
             )
             self.unflushed.setText(waiting)
             self.unflushed.setVisible(report.unflushed > 0)
-        reason = "" if report.covered else tr("There is nothing to summarise yet.")
-        self.preview.set_off(reason)
+        self.preview.set_off(self.nothing)
+        self._settle_compact()
 
     def show_problem(self, error: UserError) -> None:
         """The context cannot be worked out; what was shown stays."""
@@ -281,8 +285,20 @@ class Inspector(QWidget):
 
     def set_busy(self, on: bool) -> None:
         """A compaction runs."""
+        self._busy = on
         self.compact.set_running(on, tr("Compacting") if on else tr("Compact now"))
-        self.compact.set_off(tr("A compaction is running.") if on else "")
+        self._settle_compact()
 
     def set_reply_running(self, on: bool) -> None:
-        self.compact.set_off(tr("A reply is being made; stop it or wait.") if on else "")
+        self._replies = on
+        self._settle_compact()
+
+    def _settle_compact(self) -> None:
+        reason = self.nothing
+        if self._busy:
+            reason = tr("A compaction is running.")
+        elif self._replies:
+            reason = tr("A reply is being made; stop it or wait.")
+        self.compact.set_off(reason)
+        if not reason:
+            self.compact.setToolTip(tr("Compact now (Ctrl+Shift+K)"))
