@@ -51,7 +51,7 @@ async def search(options: argparse.Namespace, out: Printer) -> int:
         out.text(_how_many(found) if found.hits else found.reason)
         if said := found.remark if found.hits else found.note:
             out.remark(said)
-        if found.nearest:
+        if found.nearest and not found.hits:
             out.text(f"Near: {', '.join(found.nearest)}")
         out.data({
             "hits": [hit_row(hit) for hit in found.hits],

@@ -40,7 +40,7 @@ from app.engine.search.query import (
     without_expression,
     words_expression,
 )
-from app.engine.search.reasons import why_none, words_instead
+from app.engine.search.reasons import nowhere, why_none, words_instead
 from app.engine.search.rows import Row
 from app.engine.search.store import Store
 from app.engine.search.texts import Texts
@@ -136,17 +136,23 @@ class Answering:
         for mode, typing in ways(query, parsed):
             result = self._in_mode(mode, typing=typing)
             if result.hits:
-                return result
+                return self._with_missing(result)
             self._halt()
         if query.quick:
             return SearchResult((), 0, {}, query.mode, complete=False)
         always = Filters(not_tools=query.skip_tools)
-        reason = why_none(
-            self._store, parsed, always, gone=self._gone, partial=self._partial
-        )  # fmt: skip
+        reason = why_none(self._store, parsed, always, gone=self._gone, partial=self._partial)
         instead = words_instead(self._store, parsed, self._over)
         whole = not self._partial
         return SearchResult((), 0, {}, query.mode, reason, complete=whole, nearest=instead)
+
+    def _with_missing(self, result: SearchResult) -> SearchResult:
+        """Of words any of which may match, those that stand nowhere are told on the first page."""
+        aside = self._query.quick or self._query.start or pasted(self._parsed)
+        if self._store is None or result.mode != "natural" or aside:
+            return result
+        note, near = nowhere(self._store, self._parsed, self._over)
+        return replace(result, note=note, nearest=near)
 
     def _in_mode(self, mode: SearchMode, *, typing: bool) -> SearchResult:
         if mode == "literal" or self._store is None:

@@ -265,9 +265,14 @@ class Finding:
         )
         return [term for (term,) in found if term[0] not in (FENCE, STEM_MARK)]
 
-    def documents_with(self, words: Iterable[str]) -> dict[str, int]:
-        """In how many documents each word or stem stands, up to `COUNTED`."""
-        return {word: self._counted(any_form(word)) for word in words}
+    def documents_with(self, words: Iterable[str], most: int = COUNTED) -> dict[str, int]:
+        """In how many documents each word or stem stands, up to `most`."""
+        return {word: self._counted(any_form(word), most) for word in words}
+
+    def has_session(self, begun: str) -> bool:
+        """Whether there is a session whose id begins so."""
+        sql = "SELECT 1 FROM files WHERE workspace=? AND instr(session,?)=1 LIMIT 1"
+        return self._db.execute(sql, (self._workspace, begun)).fetchone() is not None
 
     def _counted(self, expression: str, most: int = COUNTED) -> int:
         if self._stopping():

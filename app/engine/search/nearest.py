@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import zip_longest
 
 from app.engine.search.store import Store
 
@@ -25,24 +26,34 @@ LOOK_UP = 100
 
 def nearest_words(
     store: Store, words: list[str], halt: Callable[[], bool], *, seconds: float = 0.06
-) -> tuple[str, ...]:
-    """Up to `MOST` words to offer instead of `words`, nearest first, then those found most.
+) -> dict[str, list[str]]:
+    """Up to `MOST` words for each of `words`, nearest first, then those found most.
 
-    Ends at once, with what there is, when `halt()` is true.
+    Each has its share of the time. Ends at once, with what there is, when `halt()` is true.
     """
+    return {word: _nearest(store, word, words, halt, seconds / len(words)) for word in words}
+
+
+def in_turn(near: dict[str, list[str]]) -> tuple[str, ...]:
+    """Up to `MOST` of all these: the first for each word, then the second for each."""
+    rounds = zip_longest(*near.values())
+    return tuple(dict.fromkeys(word for turn in rounds for word in turn if word))[:MOST]
+
+
+def _nearest(
+    store: Store, word: str, but: list[str], halt: Callable[[], bool], seconds: float
+) -> list[str]:
     end = time.monotonic() + seconds
     found: dict[str, int] = {}
-    for word in words:
-        # The wrong letter may be the first one: at last, all words are looked at while time lasts.
-        for beginning in dict.fromkeys((word[:3], word[:2], word[:1], word[1:2], "")):
-            for away, near in _near(store, word, beginning, end, halt):
-                known = found.get(near)
-                if near not in words and (known is None or away < known):
-                    found[near] = away
-            if len(found) >= MOST or time.monotonic() > end or halt():
-                break
+    # The wrong letter may be the first one: at last, all words are looked at while time lasts.
+    for beginning in dict.fromkeys((word[:3], word[:2], word[:1], word[1:2], "")):
+        for away, near in _near(store, word, beginning, end, halt):
+            if near not in but:
+                found[near] = min(away, found.get(near, away))
+        if len(found) >= MOST or time.monotonic() > end or halt():
+            break
     counts = store.documents_with(list(found))
-    return tuple(sorted(found, key=lambda word: (found[word], -counts[word], word))[:MOST])
+    return sorted(found, key=lambda near: (found[near], -counts[near], near))[:MOST]
 
 
 def meant(store: Store, word: str, halt: Callable[[], bool]) -> list[str]:

@@ -1,16 +1,24 @@
-"""Why an answer has no hits, and which words would have had some. Synchronous."""
+"""Why an answer has no hits, which words stand nowhere, and which would have had hits.
+
+Synchronous.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from app.engine.search.natural import natural_expression, natural_terms
-from app.engine.search.nearest import nearest_words
-from app.engine.search.query import Filters, Parsed, without_expression, words_expression
+from app.engine.search.nearest import in_turn, nearest_words
+from app.engine.search.query import Filters, Parsed, Term, without_expression, words_expression
 from app.engine.search.store import Store
+from app.engine.search.terms import LONGEST
 
 MOST_WORDS = 4
 """Words of a query for which others are looked for."""
+MOST_LIKE = 3
+"""Words of nearly the same spelling that a sentence names."""
+ASIDE_SECONDS = 0.03
+"""How long they are looked for beside hits."""
 
 
 def why_none(
@@ -23,9 +31,12 @@ def why_none(
     time.
     """
     behind = 0 if store is None else _behind_filters(store, parsed, always)
+    unknown = "" if store is None else _unknown_sessions(store, parsed.filters)
     if behind:
         noun = "match" if behind == 1 else "matches"
-        return f"The filters leave out {behind} {noun}."
+        return f"{unknown} The filters leave out {behind} {noun}.".strip()
+    if unknown:
+        return unknown
     if gone:
         noun = "match has" if gone == 1 else "matches have"
         return f"{gone} {noun} gone from the files since they were indexed."
@@ -45,6 +56,14 @@ def _nothing(parsed: Parsed, partial: bool) -> str:
         one = single[0]
         return f"“{one}” is too short: no word is it alone. {one}* finds words that begin with it."
     return "No line or message holds this."
+
+
+def _unknown_sessions(store: Store, filters: Filters) -> str:
+    """Said when no session of the filter exists."""
+    names = sorted(filters.sessions)
+    if not names or any(map(store.has_session, names)):
+        return ""
+    return f"There is no session whose id begins with {' or '.join(f'“{n}”' for n in names)}."
 
 
 def _behind_filters(store: Store, parsed: Parsed, always: Filters) -> int:
@@ -70,4 +89,35 @@ def words_instead(store: Store | None, parsed: Parsed, halt: Callable[[], bool])
     words = list(dict.fromkeys(word for term in parsed.terms for word in term.main))
     counts = store.documents_with(words[: MOST_WORDS * 2])
     missing = [word for word in words[: MOST_WORDS * 2] if not counts[word]]
-    return nearest_words(store, missing[:MOST_WORDS], halt)
+    return in_turn(nearest_words(store, missing[:MOST_WORDS], halt))
+
+
+def nowhere(store: Store, parsed: Parsed, halt: Callable[[], bool]) -> tuple[str, tuple[str, ...]]:
+    """Of a question that found something: which of its words stand nowhere, as a sentence for each
+    ("" for none), and the words of the index that are spelled like those."""
+    missing = [term for term in _plain(store, parsed) if _stands_nowhere(store, term)][:MOST_WORDS]
+    words = [term.main[0] for term in missing if len(term.main) == 1]
+    near = nearest_words(store, words, halt, seconds=ASIDE_SECONDS)
+    told = [_say_nowhere(term, near.get(term.main[0], ())) for term in missing]
+    return " ".join(told), in_turn(near)
+
+
+def _plain(store: Store, parsed: Parsed) -> list[Term]:
+    """The first terms that are just words; of a last one that grows only what begins no other."""
+    terms = [t for t in natural_terms(parsed) if not (t.quoted or t.open or t.needle)]
+    last = parsed.terms[-1]
+    if parsed.typing and last in terms and store.spelled(last.main[-1], 1, LONGEST, 1):
+        terms.remove(last)
+    return terms[: MOST_WORDS * 2]
+
+
+def _stands_nowhere(store: Store, term: Term) -> bool:
+    """No document has it in any form; of a run of signs, none has any pair of it."""
+    counts = store.documents_with(term.stems, 1).values()
+    return not (any(counts) if not term.text.isascii() else all(counts))
+
+
+def _say_nowhere(term: Term, near: Sequence[str]) -> str:
+    word = term.main[0] if len(term.main) == 1 else term.text
+    like = f"; like it: {', '.join(near[:MOST_LIKE])}" if near else ""
+    return f"“{word}” is nowhere{like}."

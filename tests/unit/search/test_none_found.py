@@ -268,3 +268,55 @@ def test_in_words_mode_the_last_word_may_be_a_beginning(tmp_path: Path) -> None:
                 assert not (await index.search(Query(typed, mode="words", quick=quick))).hits
 
     with_index(tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told", "near"),
+    [
+        ("probe humdity", "“humdity” is nowhere; like it: humidity.", ("humidity",)),
+        ("what did the probe xqzvvvv?", "“xqzvvvv” is nowhere.", ()),
+        ("周报 火星", "“火星” is nowhere.", ()),
+        ("probing humidty wet", "“humidty” is nowhere; like it: humidity.", ("humidity",)),
+        ("probe zzzzz wet qqqqq", "“zzzzz” is nowhere. “qqqqq” is nowhere.", ()),
+        ("probes humid", "", ()),
+        ("wet missing* probe", "", ()),
+    ],
+)
+def test_beside_hits_the_words_that_stand_nowhere_are_told(
+    tmp_path: Path, typed: str, told: str, near: tuple[str, ...]
+) -> None:
+    put(tmp_path, "MEMORY.md", "- the probe is wet\n- humidity\n- 周报写好了\n")
+
+    async def work(index: MemoryIndex) -> None:
+        found = await index.search(Query(typed))
+        assert found.hits
+        assert (found.note, found.nearest) == (told, near)
+        quick = await index.search(Query(typed, mode="natural", quick=True))
+        assert (quick.note, quick.nearest) == ("", ())
+
+    with_index(tmp_path, work)
+
+
+def test_each_missing_word_has_its_turn_among_the_words_offered(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- lamp lamb lame lamps lampe\n- harpoon\n")
+
+    async def work(index: MemoryIndex) -> None:
+        none = await index.search(Query("lampo harpon ", mode="words"))
+        assert not none.hits
+        assert set(none.nearest[:2]) >= {"harpoon"}
+
+    with_index(tmp_path, work)
+
+
+def test_a_session_that_is_none_is_told(tmp_path: Path) -> None:
+    talk(tmp_path, "s-1", said(1, "the probe"))
+
+    async def work(index: MemoryIndex) -> None:
+        unknown = "There is no session whose id begins with “hum”."
+        none = await index.search(Query("probe session:hum"))
+        assert none.reason == f"{unknown} The filters leave out 1 match."
+        assert (await index.search(Query("session:hum"))).reason == unknown
+        assert (await index.search(Query("session:s session:hum lamp"))).reason != unknown
+        assert (await index.search(Query("session:s- probe"))).hits
+
+    with_index(tmp_path, work)
