@@ -8,6 +8,7 @@ a minute. The folder is built beside its place and moved there whole.
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import tomllib
 from collections.abc import AsyncIterator
@@ -129,6 +130,8 @@ class _Play:
         config = ToolResultEvictionConfig(max_result_chars=EVICT_ABOVE, preview_chars=600)
         done = asyncio.run(ToolResultEvictor(config, self._evictions.write).evict(result))
         if done is not None:
+            moment = self._clock.timestamp()
+            os.utime(self._layout.root / done.path, (moment, moment))
             session.append(
                 e.Eviction(
                     target=done.target,

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 
-from app.engine.records import LeftOut
+from app.engine.records import HitPlace, LeftOut
 from app.gui.look.theme import theme, token
 from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine, Place
@@ -70,6 +70,25 @@ def test_the_foot_says_what_was_no_filter(qloop, until, pane, ask):
     searched(qloop, until, pane, "upload role:tol")
     assert pane.parts.foot.state.text() == ask.misread
     assert pane.field.filters() == []
+
+
+def test_the_foot_says_in_how_many_rows_the_hits_are(qloop, until, pane, ask):
+    searched(qloop, until, pane, "upload")
+    assert "4 hits in 6 ms" in pane.parts.foot.words.text()
+    real = ask.search
+
+    async def folded(query):
+        found = await real(query)
+        return replace(found, counts=found.counts | {"history": 3}, total=found.total + 3)
+
+    ask.search = folded
+    searched(qloop, until, pane, "uploads")
+    assert "7 hits (4 rows) in 6 ms" in pane.parts.foot.words.text()
+
+
+def test_filters_alone_put_the_newest_first(qloop, until, pane, ask):
+    searched(qloop, until, pane, "role:user")
+    assert pane.parts.foot.words.text().startswith("Words, newest first")
 
 
 def test_the_answer_stays_the_answer_while_a_filter_takes_its_place(

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.engine.records import LAYERS, Hit, HitPlace, IndexState, LeftOut, Query, SearchResult
 from app.gui.look.text import number, plural, tr
-from app.gui.panes.search.filters import Filter, joined
+from app.gui.panes.search.filters import Filter, joined, split
 from app.gui.panes.search.model import IN_ALL, LAYER_WORDS
 
 AT_ONCE = 30  # newest hits that are shown before others are ranked
@@ -289,7 +289,7 @@ def index_words(state: IndexState) -> tuple[str, bool]:
 
 
 def foot_words(found: Answer) -> str:
-    """The mode that answered, the order, how many hits and how long it took."""
+    """The mode that answered, the order, how many hits, in how many rows, and how long it took."""
     result, asked = found.result, found.asked
     modes = {
         "words": tr("Words"),
@@ -297,15 +297,25 @@ def foot_words(found: Answer) -> str:
         "literal": tr("Letter by letter"),
         "auto": tr("Words"),
     }
-    order = tr("newest first") if asked.newest else tr("best first")
+    only_filters = not split(asked.text, finished=True)[1].strip()
+    order = tr("newest first") if asked.newest or only_filters else tr("best first")
     if not found.one_kind:
         order = tr("{order} within each place", order=order)
-    total = sum(found.counts.values()) if asked.layer == "all" else result.total
-    some = "" if result.complete or result.reason else tr("at least ")
-    count = plural(total, "{n} hit", "{n} hits")
     took = tr("{n} ms", n=number(max(round(result.seconds * 1_000), 1)))
     return tr("{mode}, {order}, {count} in {took}", mode=modes[result.mode], order=order,
-              count=some + count, took=took)  # fmt: skip
+              count=_count_words(found), took=took)  # fmt: skip
+
+
+def _count_words(found: Answer) -> str:
+    """How many hits; once all are there, in how many rows, if lines that are the same share one."""
+    result = found.result
+    total = tab_count(found.counts, "all") if found.asked.layer == "all" else result.total
+    some = "" if result.complete or result.reason else tr("at least ")
+    count = some + plural(total, "{n} hit", "{n} hits")
+    rows = len(found.hits)
+    if not result.complete or found.next or rows >= total:
+        return count
+    return tr("{count} ({rows})", count=count, rows=plural(rows, "{n} row", "{n} rows"))
 
 
 def tab_count(counts: dict[str, int], layer: str) -> int:

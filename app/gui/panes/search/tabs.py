@@ -98,6 +98,7 @@ class Tabs(QWidget):
         self._row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetNoConstraint)
         for layer, tab in self._tabs.items():
             tab.setAccessibleName(tab.text())
+            tab.setToolTip(tr("Hits. A line that stands in several places counts in each of them"))
             tab.clicked.connect(lambda _=False, x=layer: self.chosen.emit(x))
             self._row.addWidget(tab)
         self._row.addStretch(1)
