@@ -15,6 +15,7 @@ from datetime import datetime
 
 from app.engine.errors import BaseChanged, UserError
 from app.engine.memory.finishing import Finish, Reindex, texts_of
+from app.engine.memory.headings import with_headings
 from app.engine.memory.proposals import (
     OPEN,
     Input,
@@ -99,7 +100,7 @@ class Review:
         """What applying these decisions would write now; they are on the changes last shown."""
         stored = self.store.load(proposal_id)
         view, taken = self._views.translated(stored, decisions)
-        return preview_of(view.diff, taken)
+        return preview_of(view.diff, with_headings(view.diff, taken))
 
     # ------------------------------------------------------------------ deciding
 
@@ -178,6 +179,13 @@ class Review:
             for left in reversed(range(_TRIES)):
                 view, taken = self._views.translated(stored, decisions)
                 self._agreed(stored, view, decisions, taken)
+                said = bool(taken)
+                taken = with_headings(view.diff, taken)
+                if said and not taken:
+                    raise UserError(
+                        "A heading is not written without a line under it.",
+                        "Accept one of its lines, too, or reject the heading.",
+                    )
                 if taken and len(taken) == len(view.diff.changes) and not _accepted(taken):
                     self._reject(stored, view, "", when)
                     return self._nothing_written(stored)

@@ -213,7 +213,9 @@ def why(
     if block.kind in ("heading", "blank", "comment"):
         return Provenance(line, lines[line - 1], version, ())
     if not origins:
-        said = "No source is on record: it was written by hand or came from elsewhere."
+        ran = version is not None and version.cause == "consolidation"
+        how = "the run named none" if ran else "it was written by hand or came from elsewhere"
+        said = f"No source is on record: {how}."
         return Provenance(line, lines[line - 1], version, (), said)
     homes = {found.section.hash: found for found in sections}
     known = [_source(o, homes[o.section]) for o in origins if o.section in homes]

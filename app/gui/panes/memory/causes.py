@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from app.engine.records import Version
+from app.engine.records import Proposal, Version
 from app.gui.look.text import preview, short_day, tr
 
 CAUSES = {
@@ -29,6 +29,11 @@ def maker(model: str) -> str:
     if not model or model == WITHOUT:
         return tr("the curator without a model")
     return preview(model, 40)
+
+
+def answered(proposal: Proposal) -> bool:
+    """Whether a model made it and its whole answer was kept."""
+    return bool(proposal.raw.strip()) and proposal.info.model not in ("", WITHOUT)
 
 
 def cause_words(version: Version, *, short: bool = False) -> str:

@@ -160,7 +160,7 @@ class ChangeCard(QWidget):
             weight = 600 if warn else None
             words = T(row.source, "small", "warn" if warn else "text_soft", weight=weight)
             self.foot.addWidget(words)
-            if warn:
+            if warn and row.answered:
                 raw = Link(tr("Open the model's answer"))
                 raw.clicked.connect(self.raw_wanted)
                 self.foot.addSpacing(6)

@@ -71,6 +71,7 @@ class ChangeRow(Row):
     decision: Decision | None = None
     choice: Choice = ""
     will: tuple[Piece, ...] = ()  # of a conflict in front: the lines its choice writes
+    answered: bool = False  # by a model, whose whole answer can be looked at
 
 
 def word_of(change: Change) -> str:
@@ -80,10 +81,15 @@ def word_of(change: Change) -> str:
         return tr("Merged from {n}", n=number(len(change.before)))
     if change.kind == "split":
         return tr("Split into {n}", n=number(len(change.after)))
-    lines = change.before + change.after
-    if change.kind in SECTIONS and lines and all(is_heading(line) for line in lines):
+    if change.kind in SECTIONS and _is_section(change):
         return tr(SECTIONS[change.kind])
     return tr(WORDS[change.kind])
+
+
+def _is_section(change: Change) -> bool:
+    """Whether it is about headings alone, which need no source."""
+    lines = change.before + change.after
+    return bool(lines) and all(is_heading(line) for line in lines)
 
 
 def _conflict_word(change: Change) -> str:
@@ -131,7 +137,7 @@ def source_words(change: Change) -> str:
     if change.group:
         return tr("One line of what was merged or split")
     if change.kind == "added":
-        return tr("No source in the logs")
+        return tr("It goes with its lines") if _is_section(change) else tr("No source in the logs")
     if change.kind == "dropped":
         return tr("No source in the days that were read")
     return ""
@@ -183,9 +189,11 @@ class ReviewRows:
         editing: int = 0,
         decidable: bool = True,
         sides: Sides = NO_SIDES,
+        answered: bool = False,
     ) -> None:
         self._deciding, self._marks, self._sides = deciding, marks, sides
         self.side, self.editing, self.decidable = side, editing, decidable
+        self._answered = answered
         self._made: dict[int, tuple[object, ChangeRow]] = {}
         self._order: list[Row | int] = []  # a head, or the number of a change
         for group, found in deciding.groups:
@@ -229,6 +237,7 @@ class ReviewRows:
         row = change_row(
             change, decision, self._marks, side=self.side, focused=focused, editing=editing,
             decidable=self.decidable, sides=self._sides, choice=choice, own=deciding.own(n),
+            answered=self._answered,
         )  # fmt: skip
         self._made[n] = (key, row)
         return row
@@ -246,6 +255,7 @@ def change_row(
     sides: Sides = NO_SIDES,
     choice: Choice = "",
     own: str = "",
+    answered: bool = False,
 ) -> ChangeRow:
     text = decision.text if decision is not None else None
     will: tuple[Piece, ...] = ()
@@ -263,7 +273,7 @@ def change_row(
     lines = " / ".join(plain(line)[:300] for line in (change.after or change.before))
     told = f"{', '.join(said)}: {spoken(change) if change.conflict else lines}"
     state = effect or (tr("Not decided") if decidable else "")
-    missing = decidable and not (change.sources or change.group) and change.kind == "added"
+    missing = decidable and _is_unfounded(change)
     return ChangeRow(
         f"c{change.n}", word, spoken=f"{told}. {state}." if state else told, n=change.n,
         word=word, ink="warn" if change.conflict else INKS.get(change.kind, "text"),
@@ -271,7 +281,14 @@ def change_row(
         effect=effect, source=source_words(change) if decidable else "",
         source_tone="warn" if missing else "", focused=focused, editing=editing,
         decidable=decidable, decision=decision, choice=choice, will=will, tip=" ", data=change,
+        answered=answered,
     )  # fmt: skip
+
+
+def _is_unfounded(change: Change) -> bool:
+    """Whether it adds words of which no source is known."""
+    known = change.sources or change.group or _is_section(change)
+    return change.kind == "added" and not known
 
 
 def concerns(check: str, detail: str, changes: Sequence[Change]) -> int:
@@ -279,7 +296,7 @@ def concerns(check: str, detail: str, changes: Sequence[Change]) -> int:
     for change in changes:
         if check == "loss" and change.kind == "dropped":
             return change.n
-        if check == "source_missing" and change.kind == "added" and not change.sources:
+        if check == "source_missing" and _is_unfounded(change):
             return change.n
         if check in ("specifics_lost", "instruction_like") and any(
             plain(line)[:40] in detail for line in change.after

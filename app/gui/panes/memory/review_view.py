@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.engine.records import Change, Proposal, Source
 from app.gui.look.text import tr
+from app.gui.panes.memory.causes import answered
 from app.gui.panes.memory.change_card import ChangeCard
 from app.gui.panes.memory.change_list import ChangeList
 from app.gui.panes.memory.change_rows import ReviewRows, concerns
@@ -110,7 +111,10 @@ class ReviewView(QWidget):
         self._sides = sides
         self._editing = 0
         self.deciding = deciding
-        self._rows = ReviewRows(deciding, marks, decidable=not self.reading_only, sides=sides)
+        self._rows = ReviewRows(
+            deciding, marks, decidable=not self.reading_only, sides=sides,
+            answered=answered(proposal),
+        )  # fmt: skip
         if front is not None:
             kept = [c.n for c in proposal.changes if (c.before, c.after) == _said(front)]
             met = any(c.conflict and self.deciding.decision(c.n) is None for c in proposal.changes)
