@@ -7,12 +7,14 @@ from PySide6.QtCore import QEvent, QLocale, Qt
 from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import QApplication
 
-from app.engine.records import Hit
+from app.engine.events import Changed
+from app.engine.records import EvictedInfo, Hit
 from app.gui.look.theme import theme
 from app.gui.panes.search.hits import HitList
-from app.gui.panes.search.model import HitModel, by_day
+from app.gui.panes.search.model import Head, HitModel, by_day
+from app.gui.panes.search.pane import SearchPane
 from tests.gui.conftest import NOW
-from tests.helpers.found import hit
+from tests.helpers.found import DAY, Ask, asked_on, hit, searched, settle, shown_search
 
 TITLES = {"s-1": "Upload fix", "s-2": "תיקון ההעלאה", "s-3": "会议纪要" * 30}
 TEXTS = ("upload failed at night", "对账脚本 upload", "many words " * 40 + "upload", "")
@@ -22,6 +24,16 @@ def said(n: int) -> Hit:
     text = TEXTS[n % len(TEXTS)]
     return hit("sessions", text, max(text.find("upload"), 0), line=n, entry_id=f"e{n}",
                path="agents/a/sessions/s-1.log.jsonl", session_id=f"s-{n % 3 + 1}")  # fmt: skip
+
+
+@pytest.fixture
+def ask(desk) -> Ask:
+    return asked_on(desk)
+
+
+@pytest.fixture
+def pane(qtbot, qloop, desk, ask):
+    yield from shown_search(desk, qtbot, qloop)
 
 
 @pytest.fixture
@@ -133,3 +145,31 @@ def test_a_place_that_reads_right_to_left_leaves_the_time_alone(fresh):
     assert named.copy(box) != unnamed.copy(box), "the place is there"
     box.setLeft(box.right() - 200)
     assert named.copy(box) == unnamed.copy(box), "and nothing of it over the time"
+
+
+def test_an_evicted_hit_names_its_tool_its_size_and_the_day_it_was_put_aside(
+    desk, qloop, until, ask, pane
+):  # fmt: skip
+    """As the place of evicted results does, also when that is known only after the answer."""
+    path = "large_tool_results/a/c1-00"
+    file = hit("evicted", "tern upload --dry-run", 5, path=path, line=2, when=NOW)
+    ask.hits = (file, hit("memory", "- uploads are retried", 2, path="MEMORY.md", line=3))
+    pane.turn_grouping()
+    searched(qloop, until, pane, "upload")
+    put = DAY.replace(day=27)
+    ask.put_aside = (EvictedInfo(path, "execute", "s-1", "Upload fix", "e7", 91_000, 91_234, put),)
+    pane.activate()
+    desk.signals.changed.emit(Changed(frozenset({"evicted"})))
+    settle(qloop, until, pane, lambda: "execute" in said_of(pane, "evicted"))
+    assert said_of(pane, "evicted").startswith("execute, 91 kB, Upload fix, line 2, 17:20")
+    heads = [e.title for e in pane.list.hits.entries() if isinstance(e, Head)]
+    assert heads == ["Saturday, 28 November", "Friday, 27 November"]
+    pane.turn_grouping()
+    settle(qloop, until, pane, lambda: "27 Nov, 17:20" in said_of(pane, "evicted"))
+
+
+def said_of(pane: SearchPane, layer: str) -> str:
+    """The row of the hit of that layer as it is read out."""
+    hits = pane.list.hits
+    rows = (i for i, e in enumerate(hits.entries()) if isinstance(e, Hit) and e.layer == layer)
+    return str(hits.data(hits.index(next(rows))))

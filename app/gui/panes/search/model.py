@@ -15,6 +15,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
 
+from msgspec.structs import replace
 from PySide6.QtCore import (
     QAbstractListModel,
     QModelIndex,
@@ -24,7 +25,7 @@ from PySide6.QtCore import (
     Signal,
 )
 
-from app.engine.records import LAYERS, Hit, HitPlace
+from app.engine.records import LAYERS, EvictedInfo, Hit, HitPlace
 from app.gui.look.text import (
     TERMINAL_CODES,
     clock,
@@ -34,6 +35,7 @@ from app.gui.look.text import (
     plain_line,
     preview,
     sentence,
+    size,
     tr,
 )
 
@@ -132,8 +134,22 @@ def _after(at: int, start: int, end: int) -> int:
     return at if at <= start else max(at - (end - start), start)
 
 
-def shown(hit: Hit, titles: Mapping[str, str], now: datetime, *, by_day: bool = False) -> Shown:
-    """A hit in words. `titles` are session titles by id; `by_day`: the day stands in the head."""
+def put_aside(hits: Sequence[Hit], infos: Mapping[str, EvictedInfo]) -> list[Hit]:
+    """The hits, those of evicted results with what is known of them by path: the tool, the session
+    and when it was put aside. (The index knows their files alone.)"""
+    return [
+        replace(hit, tool=info.tool, session_id=info.session_id, when=info.when or hit.when)
+        if hit.layer == "evicted" and (info := infos.get(hit.path)) is not None
+        else hit
+        for hit in hits
+    ]
+
+
+def shown(
+    hit: Hit, titles: Mapping[str, str], now: datetime, *, by_day: bool = False, length: int = 0
+) -> Shown:
+    """A hit in words. `titles` are session titles by id; `by_day`: the day stands in the head;
+    `length`: bytes of an evicted result, 0 when they are not known."""
     text, spans = line_of(hit)
     icon = _ICONS.get(hit.layer, "file-text")
     if hit.layer == "sessions" and (hit.tool or hit.role == "tool"):
@@ -147,7 +163,7 @@ def shown(hit: Hit, titles: Mapping[str, str], now: datetime, *, by_day: bool = 
         places = list(dict.fromkeys(tr(LAYER_WORDS[p.layer]).lower() for p in hit.places))
         also = tr("also in {places}", places=tr(" and ").join(places))
         time = sentence((also, time))
-    return Shown(icon, place_words(hit, titles, now), time, text, tuple(spans))
+    return Shown(icon, place_words(hit, titles, now, length), time, text, tuple(spans))
 
 
 def line_of(hit: Hit) -> tuple[str, list[tuple[int, int]]]:
@@ -163,7 +179,9 @@ def line_of(hit: Hit) -> tuple[str, list[tuple[int, int]]]:
     return text, spans
 
 
-def place_words(hit: Hit | HitPlace, titles: Mapping[str, str], now: datetime) -> str:
+def place_words(
+    hit: Hit | HitPlace, titles: Mapping[str, str], now: datetime, length: int = 0
+) -> str:
     """Where a hit is, as its row names it."""
     if hit.layer == "memory":
         return tr("MEMORY.md, line {n}", n=number(hit.line))
@@ -176,7 +194,8 @@ def place_words(hit: Hit | HitPlace, titles: Mapping[str, str], now: datetime) -
         return title
     if hit.layer == "evicted":
         tool = plain_line(hit.tool) or tr("Result put aside")
-        return sentence((tool, title, tr("line {n}", n=number(hit.line))))
+        long = size(length) if length else ""
+        return sentence((tool, long, title, tr("line {n}", n=number(hit.line))))
     return sentence((title, _speaker(hit)))
 
 
@@ -284,6 +303,7 @@ class HitModel(QAbstractListModel):
         super().__init__(parent)
         self._entries: list[Entry] = []
         self._titles: Mapping[str, str] = {}
+        self._lengths: Mapping[str, int] = {}
         self._now = datetime.now().astimezone()
         self._more = False
         self._asked = False
@@ -292,12 +312,13 @@ class HitModel(QAbstractListModel):
 
     def set_entries(
         self, entries: Sequence[Entry], titles: Mapping[str, str], now: datetime, *,
-        more: bool = False, by_day: bool = False,
+        more: bool = False, by_day: bool = False, lengths: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
-        """Show these instead."""
+        """Show these instead; `lengths` are the bytes of evicted results by path."""
         self.beginResetModel()
         self._entries = list(entries)
         self._titles, self._now, self._by_day = titles, now, by_day
+        self._lengths = lengths or {}
         self._more, self._asked = more, False
         self.group = _last_group(entries)
         self.endResetModel()
@@ -330,7 +351,8 @@ class HitModel(QAbstractListModel):
         )  # fmt: skip
 
     def words(self, hit: Hit) -> Shown:
-        return shown(hit, self._titles, self._now, by_day=self._by_day)
+        length = self._lengths.get(hit.path, 0)
+        return shown(hit, self._titles, self._now, by_day=self._by_day, length=length)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._entries)

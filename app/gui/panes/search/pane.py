@@ -7,11 +7,13 @@ until something better is there, and coming back finds the same scroll position 
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from app.engine.events import Changed
 from app.gui.look.text import tr
 from app.gui.panes.search.around import needle_of, target_of
 from app.gui.panes.search.asking import Asked, Out
@@ -20,7 +22,7 @@ from app.gui.panes.search.filters import Known
 from app.gui.panes.search.layout import MODES, SearchParts
 from app.gui.panes.search.model import LAYER_WORDS, flat
 from app.gui.panes.search.results import Results
-from app.gui.panes.search.searching import Searching
+from app.gui.panes.search.searching import SOON, Searching
 from app.gui.panes.search.start import Remembered
 from app.gui.widgets.action import Action
 from app.gui.widgets.dialogs import ask
@@ -81,6 +83,7 @@ class SearchPane(Pane):
         parts.foot.again_wanted.connect(self.search_again)
         for part in (parts.none, parts.foot):
             part.index_wanted.connect(self.build_index)
+        self.desk.signals.changed.connect(self._on_changed)
 
     # ------------------------------------------------------------------ the pane's contract
 
@@ -106,15 +109,24 @@ class SearchPane(Pane):
         """What filters can be completed with."""
         ask = self.desk.engine.ask
         sessions = await ask.sessions()
-        self.results.titles = {info.id: info.title for info in sessions}
+        titles = {info.id: info.title for info in sessions}
+        self.results.know(titles, {info.path: info for info in await ask.evicted()})
         days = await ask.days()
         self.parts.suggest.known = Known(
             tools=tuple(await ask.tools()),
-            sessions=self.results.titles,
+            sessions=titles,
             days=tuple(info.day for info in days if info.day is not None),
             today=self.desk.now().astimezone().date(),
         )
-        self.field.name_sessions(self.results.titles)
+        self.field.name_sessions(titles)
+
+    def _on_changed(self, changed: Changed) -> None:
+        if self.shown and changed.kinds & {"evicted", "sessions"}:
+            self.tasks.latest("known", self._learn_soon())
+
+    async def _learn_soon(self) -> None:
+        await asyncio.sleep(SOON)
+        await self._learn()
 
     def focus_parts(self) -> list[QWidget]:
         parts: list[QWidget] = [self.field]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
-from app.engine.records import Hit
+from app.engine.records import EvictedInfo, Hit
 from app.gui.bridge import Tasks
 from app.gui.look.text import number, tr
 from app.gui.panes.search.around import Way, look, needle_of, target_of
@@ -25,6 +26,7 @@ from app.gui.panes.search.model import (
     days_together,
     hit_key,
     place_words,
+    put_aside,
 )
 from app.gui.panes.search.page import MOST_NEEDLES, needles
 from app.gui.widgets.pane import Desk
@@ -33,13 +35,23 @@ WALKING = 0.03  # seconds: walking on should not read every place it passes
 
 
 class Results:
-    """What was found, in the widgets of `parts`. `titles` are session titles by id."""
+    """What was found, in the widgets of `parts`. `titles` are session titles by id, `evicted` the
+    results that were put aside, by path."""
 
     def __init__(self, desk: Desk, parts: SearchParts, tasks: Tasks) -> None:
         self.answer: Answer | None = None
         self._known: set[HitKey] = set()  # keys of the hits that are listed
         self.titles: dict[str, str] = {}
+        self.evicted: Mapping[str, EvictedInfo] = {}
         self._desk, self._parts, self._tasks = desk, parts, tasks
+
+    def know(self, titles: dict[str, str], evicted: Mapping[str, EvictedInfo]) -> None:
+        """What hits are named by; those on screen that name an evicted result say it at once."""
+        news = evicted != self.evicted
+        self.titles, self.evicted = titles, evicted
+        found = self.answer
+        if news and found and any(hit.layer == "evicted" for hit in found.hits):
+            self.show(found, keep=True)
 
     def show(self, found: Answer, *, keep: bool) -> None:
         """Show an answer with hits; `keep` the choice and scroll position where they still are."""
@@ -54,10 +66,11 @@ class Results:
         hits_list.hits.set_entries(
             self._entries(found), self.titles, self._desk.now(),
             more=found.more and found.one_kind, by_day=by_days,
+            lengths={path: info.bytes for path, info in self.evicted.items()},
         )  # fmt: skip
         hits_list.settle()
         self._parts.tabs.set_counts(found.counts)
-        self._parts.foot.say(foot_words(found), found.result.reason)
+        self._parts.foot.say(foot_words(found), found.result.remark)
         row = hits_list.hits.row_of(key) if key is not None else -1
         if row >= 0:
             hits_list.choose(row, quiet=True)
@@ -69,7 +82,7 @@ class Results:
         self.show_preview()
 
     def _entries(self, found: Answer) -> list[Entry]:
-        asked, hits = found.asked, found.hits
+        asked, hits = found.asked, put_aside(found.hits, self.evicted)
         if asked.grouping == "day":
             entries = by_day(hits if asked.newest else days_together(hits), self._desk.now())
         elif not found.one_kind:
@@ -92,6 +105,7 @@ class Results:
         self.answer = found
         page = {hit_key(hit): hit for hit in found.hits[len(before.hits) :]}
         fresh = [hit for key, hit in page.items() if key not in self._known]
+        fresh = put_aside(fresh, self.evicted)
         self._known.update(page)
         model = self._parts.list.hits
         by_days = found.asked.grouping == "day"
