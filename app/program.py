@@ -76,7 +76,7 @@ def open_window(arguments: list[str]) -> int:
     named = given[0] if given else os.environ.get("PALIMPSEST_WORKSPACE")
     folder = Path(named).expanduser().resolve() if named else demo_folder()
     if named and not folder.is_dir():
-        sys.stderr.write(f"{folder} is no folder. Make a workspace with: palimpsest init FOLDER\n")
+        sys.stderr.write(_no_folder(named, folder))
         return 3
     app = application()
     if raise_other(str(folder)):
@@ -89,6 +89,16 @@ def open_window(arguments: list[str]) -> int:
     look_icons.save()
     crash.end()
     return code
+
+
+def _no_folder(named: str, folder: Path) -> str:
+    """What to do instead; a single word may have been meant for a command."""
+    said = f"{folder} is no folder. Make a workspace with: palimpsest init FOLDER\n"
+    if Path(named).name != named:
+        return said
+    from app.cli import COMMANDS
+
+    return f"{said}Nor is {named} a command; these are: {', '.join(COMMANDS)}\n"
 
 
 def application() -> QApplication:

@@ -1,6 +1,8 @@
 """Set Palimpsest up if need be, and start it.
 
-    python3 packaging/run.py [--setup] [arguments of palimpsest]
+    python3 packaging/run.py              opens the window on the demo
+    python3 packaging/run.py --setup      sets up and stops
+    python3 packaging/run.py ARGUMENTS    what palimpsest takes
 
 The first run prepares everything: what the system must bring, `.venv`, the libraries, the built-in
 model. Later runs start at once. `--setup` prepares and stops. Without a display the program shows
@@ -21,9 +23,21 @@ import subprocess
 
 import setup_steps as steps
 
+USAGE = """\
+python3 packaging/run.py            opens the window on the demo workspace
+python3 packaging/run.py --setup    sets everything up and stops
+python3 packaging/run.py ARGUMENTS  runs palimpsest with these
+
+Each sets up first what is missing: libraries, .venv, the built-in model (98 MB). Once that is
+done, what palimpsest takes is listed here:
+"""
+
 
 def main(arguments: list[str]) -> int:
     """Prepare, then become the program; the exit code."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(USAGE)
+        return start(arguments) if steps.PALIMPSEST.is_file() else 0
     only_setup = "--setup" in arguments
     rest = [one for one in arguments if one != "--setup"]
     try:

@@ -193,7 +193,7 @@ def _export(parser: argparse.ArgumentParser) -> None:
 
 
 def _models(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--fetch", action="store_true", help="fetch the built-in model (93 MB)")
+    parser.add_argument("--fetch", action="store_true", help="fetch the built-in model (98 MB)")
     parser.add_argument("--endpoint", metavar="URL", help="address of a server")
 
 

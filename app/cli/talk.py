@@ -45,6 +45,7 @@ async def chat(options: argparse.Namespace, out: Printer) -> int:
                 out.text()
                 out.remark(ANOTHER)
 
+        earlier = {job.id for job in await engine.ask.jobs()}
         end = engine.events.subscribe(show)
         result = await engine.do.send(session_id, options.message)
         end()
@@ -53,6 +54,9 @@ async def chat(options: argparse.Namespace, out: Printer) -> int:
         if not options.no_wait:
             await engine.drain()
         jobs = [job for job in await engine.ask.jobs() if job.session_id == session_id]
+        for job in jobs:
+            if job.id not in earlier and (said := job.result or job.reason):
+                out.remark(f"{job.kind} {job.state}: {said}")
         if result.state == "failed":
             remedy = TOO_LONG if result.failure == "question" else result.remedy
             out.remark(f"{result.error} {remedy}".strip())

@@ -98,6 +98,8 @@ async def maintain(options: argparse.Namespace, out: Printer) -> int:
         moves = await engine.ask.moves(job.id)
         for step in steps:
             out.text(f"{step['step']} {step['state']}. {step['reason']}".rstrip())
+        if not steps and job.state == "done":
+            out.text("The program that has this workspace open ran it; its Activity has the steps.")
         for move in moves:
             out.text(f"{move.step}: {move.source} → {move.target}")
         done = job.state == "done"

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 
-from app.engine.records import HitPlace, LeftOut
+from app.engine.records import LeftOut
 from app.gui.look.theme import theme, token
 from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine, Place

@@ -185,6 +185,25 @@ def test_root_gets_it_installed(
     assert "xvfb" not in install, "that program is there"
 
 
+def test_help_names_what_run_takes_and_sets_nothing_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = load("run", monkeypatch)
+    monkeypatch.setattr(run.steps, "PALIMPSEST", tmp_path / "palimpsest")
+    for step in ("prepare_system", "prepare_environment", "prepare_model"):
+        monkeypatch.setattr(run.steps, step, lambda: pytest.fail("nothing is set up for help"))
+    started: list[list[str]] = []
+    monkeypatch.setattr(run, "start", lambda arguments: started.append(arguments) or 0)
+    assert run.main(["--help"]) == 0
+    told = capsys.readouterr().out
+    assert "--setup" in told
+    assert "demo workspace" in told
+    assert started == []
+    (tmp_path / "palimpsest").touch()
+    assert run.main(["-h"]) == 0
+    assert started == [["-h"]], "the program tells its own"
+
+
 def test_without_a_display_only_commands_need_no_window(monkeypatch: pytest.MonkeyPatch) -> None:
     run = load("run", monkeypatch)
     monkeypatch.setattr(run.steps, "ask_python", lambda code: "search doctor tour")

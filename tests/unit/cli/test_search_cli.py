@@ -148,3 +148,13 @@ def test_how_many_hits_are_listed_and_what_was_no_filter_is_told(tmp_path: Path)
     assert told.startswith("“2025-13” is no day: year, year-month or year-month-day.")
     assert said("drum", "role:tol")[1].startswith("“tol” is no role")
     assert said("role:system", "pump")[0] == "The filters leave out 2 matches."
+
+
+def test_a_word_that_is_no_folder_and_no_command_names_the_commands(tmp_path: Path) -> None:
+    done = cli(tmp_path, "nonsense", QT_QPA_PLATFORM="offscreen")
+    assert done.returncode == 3
+    assert "is no folder" in done.stderr
+    assert "Nor is nonsense a command; these are: init, chat," in done.stderr
+    done = cli(tmp_path, str(tmp_path / "nowhere"), QT_QPA_PLATFORM="offscreen")
+    assert done.returncode == 3
+    assert "command" not in done.stderr
