@@ -8,13 +8,15 @@ from datetime import date
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QInputMethodEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMenu, QWidget
 
 from app.engine.errors import Unreadable
 from app.engine.events import Changed
+from app.gui.panes.search.field import SearchField
 from app.gui.panes.search.filters import Filter, Known, completions, joined, split
 from app.gui.panes.search.model import Head
 from app.gui.panes.search.tabs import Tab, Tabs
+from app.gui.widgets.buttons import Chip
 from app.gui.widgets.pane import Target
 from tests.helpers.found import Ask, asked_on, hit, listed, searched, settle, shown_search
 
@@ -311,3 +313,54 @@ def test_narrow_tabs_keep_their_words_and_order_and_groups_tell_by_tip(qtbot):
     assert tabs.order.toolTip() == "Order: best first"
     assert tabs.grouping.geometry().right() <= tabs.width() < 700
     assert all(tab.width() >= tab.sizeHint().width() for tab in tabs.findChildren(Tab))
+
+
+def test_what_filters_is_always_seen_or_counted(qtbot, qapp):
+    """The last chip names the filters that have no room, and a click offers to remove them."""
+    field = SearchField()
+    qtbot.addWidget(field)
+    field.set_query('day:2026-11 tool:read_probe in:sessions session:"a long title" probe')
+    field.show()
+    for wide in (230, 300, 400, 520, 700, 1_000):
+        field.resize(wide, 42)
+        chips = [chip for chip in field.findChildren(Chip) if chip.isVisible()]
+        names = [chip.text() for chip in chips if chip is not field.more]
+        rest = 4 - len(names)
+        assert field.more.isVisible() == bool(rest)
+        assert chips[-1].geometry().right() < wide - 80, "there is room for words"
+        if rest:
+            assert field.more.text() == f"+{rest}"
+            assert len(field.more.accessibleName().split(", ")) == rest
+        assert len(names) == len(set(names)) <= 4
+    field.resize(300, 42)
+    field.more.click()
+    menu = field.findChildren(QMenu)[0]
+    acts = menu.actions()
+    assert acts[-1].text() == "Remove session: a long title"
+    acts[-1].trigger()
+    assert "session:" not in field.query()
+    menu.close()
+
+
+def test_a_lone_filter_is_seen_in_the_narrowest_window(qtbot):
+    field = SearchField()
+    qtbot.addWidget(field)
+    field.set_query("day:2026-11")
+    field.resize(374, 42)
+    field.show()
+    assert [c.text() for c in field.findChildren(Chip) if c.isVisible()] == ["day: 2026-11"]
+
+
+def test_who_goes_on_typing_is_answered_meanwhile(qtbot, qloop, until, pane, ask):
+    """Not only after the last key; a question that is being answered is heard out till the next."""
+
+    async def typed() -> None:
+        for letter in "upload fix":
+            qtbot.keyClicks(pane.field, letter)
+            await asyncio.sleep(0.08)
+        assert listed(pane), "hits stand there before the typing ends"
+
+    qloop.run_until_complete(typed())
+    while_typing = len(ask.asked)
+    assert while_typing <= 8, "not a question for each key"
+    settle(qloop, until, pane, lambda: pane.results.answer.asked.text == "upload fix")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
+from app.gui.look.icons import icon
 from app.gui.look.text import preview, tr
 from app.gui.panes.search.filters import Filter, joined, split, without_unfinished
 from app.gui.widgets.buttons import Chip, IconButton
@@ -22,6 +23,8 @@ from app.gui.widgets.labels import plain_tip
 LONGEST = 20_000  # characters of a query that the line keeps
 BEGIN = 40  # px to the first chip
 END = 70  # px for the buttons
+WORDS = 160  # px that chips leave to words; a third where the field is narrow
+GAP = 6  # px behind a chip
 
 
 class SearchField(Field):
@@ -40,6 +43,7 @@ class SearchField(Field):
         self._chips: list[Chip] = []
         self._filters: list[Filter] = []
         self._wide = 0
+        self._rest: tuple[Filter, ...] = ()  # filters whose chips have no room
         self._whole = False  # chips and words are selected as one
         super().__init__(
             tr("Search"), tr("Search memory, daily logs and sessions"), icon="search", tall=True,
@@ -51,7 +55,10 @@ class SearchField(Field):
         self.keys: Callable[[QEvent], bool] = lambda _: False
         self.add = IconButton("list-filter", tr("Add a filter"), key="Ctrl+Space", parent=self)
         self.clear_button = IconButton("x", tr("Clear the search"), key="Esc", parent=self)
-        for button in (self.add, self.clear_button):
+        self.more = Chip("", parent=self)
+        self.more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.more.clicked.connect(self._show_rest)
+        for button in (self.more, self.add, self.clear_button):
             button.setCursor(Qt.CursorShape.ArrowCursor)
         self.add.clicked.connect(self.filter_wanted)
         self.clear_button.clicked.connect(self.wipe)
@@ -144,9 +151,7 @@ class SearchField(Field):
             old.deleteLater()
         self._chips = []
         for one in self._filters:
-            words = one.words
-            if one.field == "session" and one.value in self._names:
-                words = tr("session: {title}", title=preview(self._names[one.value], 24))
+            words = self._chip_words(one)
             chip = Chip(words, closable=True, parent=self)
             chip.setAccessibleName(tr("Filter {what}, remove it", what=words))
             chip.setToolTip(plain_tip(tr("Remove {what}", what=one.text)))
@@ -161,24 +166,55 @@ class SearchField(Field):
         self.setPlaceholderText(tr("Any words") if self._filters else words)
         self._place()
 
+    def _chip_words(self, one: Filter) -> str:
+        if one.field == "session" and one.value in self._names:
+            return tr("session: {title}", title=preview(self._names[one.value], 24))
+        return one.words
+
     def _place(self) -> None:
-        """Chips from the left as far as they leave room for words."""
+        """Chips from the left as far as they leave room for words; the last one counts the rest."""
+        inner = self.width() - BEGIN - END
+        room = max(inner - min(WORDS, inner // 3), 0)
+        wide = [chip.sizeHint().width() + GAP for chip in self._chips]
+        shown = len(wide)
+        while shown and sum(wide[:shown]) + (self._rest_wide(shown) if wide[shown:] else 0) > room:
+            shown -= 1
+        self._name_rest(shown)
         x, middle = BEGIN, self.height() // 2
-        most = max(self.width() - END - 160, BEGIN)
-        for chip in self._chips:
-            size = chip.sizeHint()
-            there = x + size.width() <= most
+        for n, chip in enumerate((*self._chips, self.more)):
+            there = n < shown or (chip is self.more and bool(self._rest))
             chip.setVisible(there)
-            if not there:
-                continue
-            chip.setGeometry(x, middle - size.height() // 2, size.width(), size.height())
-            x += size.width() + 6
+            if there:
+                size = chip.sizeHint()
+                chip.setGeometry(x, middle - size.height() // 2, size.width(), size.height())
+                x += size.width() + GAP
         self._wide = x - BEGIN
         self._dress()
         right = self.width() - 8
         for button in (self.add, self.clear_button):
             right -= button.width()
             button.move(right, middle - button.height() // 2)
+
+    def _rest_wide(self, shown: int) -> int:
+        self._name_rest(shown)
+        return self.more.sizeHint().width()
+
+    def _name_rest(self, shown: int) -> None:
+        """The last chip stands for all filters but the first `shown`."""
+        self._rest = tuple(self._filters[shown:])
+        said = "\n".join(self._chip_words(one) for one in self._rest)
+        self.more.setText(f"+{len(self._rest)}")
+        self.more.setToolTip(plain_tip(said))
+        self.more.setAccessibleName(tr("More filters: {what}", what=said.replace("\n", ", ")))
+
+    def _show_rest(self) -> None:
+        """What else filters, each to be removed."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for one in self._rest:
+            words = tr("Remove {what}", what=self._chip_words(one)).replace("&", "&&")
+            menu.addAction(icon("x"), words, lambda f=one: self._drop(f))
+        menu.popup(self.more.mapToGlobal(QPoint(0, self.more.height() + 4)))
 
     def _dress(self) -> None:
         super()._dress()

@@ -8,6 +8,7 @@ is there.
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from app.gui.panes.search.pane import SearchPane
 
 PAUSE = 0.12  # seconds without a key before a search
+LONGEST = 0.25  # seconds after which who goes on typing is answered, too
 SETTLED = 2.5  # seconds after which a search counts as one to remember
 SOON = 0.4  # seconds in which changes of the index count as one
 KEPT_FRESH = 2_000  # listed hits up to which a change of the files is shown unasked
@@ -42,6 +44,9 @@ class Searching:
         self._pane = pane
         self._parts = pane.parts
         self._stale = False
+        self._pausing: asyncio.Task[None] | None = None  # it will ask for what is typed
+        self._asking: asyncio.Task[None] | None = None
+        self._since = 0.0  # when the first key came that nothing was asked for yet
         self.asked = asked
         pane.desk.signals.changed.connect(self._on_changed)
 
@@ -53,7 +58,8 @@ class Searching:
     # ------------------------------------------------------------------ asking
 
     def soon(self, pause: float = PAUSE) -> None:
-        """Ask for what stands in the field, `pause` seconds after the last call."""
+        """Ask for what stands in the field, `pause` seconds after the last call; `LONGEST` after
+        the first at the latest. An older question is heard out until then."""
         field, tasks = self._pane.field, self._pane.tasks
         text = field.query_to_ask()
         if not text and field.query():  # a filter is being typed: what is shown stays
@@ -67,7 +73,17 @@ class Searching:
             tasks.cancel("search")
             self.show_start()
             return
-        tasks.latest("search", self._after(pause))
+        now = time.monotonic()
+        if not self._waits():
+            self._since = now
+        elif self._pausing is not None:
+            self._pausing.cancel()
+        left = max(self._since + LONGEST - now, 0.0)
+        self._pausing = tasks.start("search", self._after(min(pause, left)))
+
+    def _waits(self) -> bool:
+        """Whether what stands in the field is still to be asked for."""
+        return self._pausing is not None and not self._pausing.done()
 
     def again(self, *, forced: bool = False) -> None:
         """Ask once more, keeping choice and scroll position. Very many hits are asked for again
@@ -77,10 +93,13 @@ class Searching:
         if self._listed > KEPT_FRESH and not forced:
             self._parts.foot.offer_again(True)
             return
-        self._pane.tasks.latest("search", self._search(keep=True))
+        self._asking = self._pane.tasks.latest("search", self._search(keep=True))
 
     async def _after(self, pause: float) -> None:
         await asyncio.sleep(pause)
+        if self._asking is not None:
+            self._asking.cancel()
+        self._asking, self._pausing = self._pausing, None
         await self._search()
 
     async def _search(self, *, keep: bool = False) -> None:
@@ -95,7 +114,9 @@ class Searching:
         ask, asked, results = self._pane.desk.engine.ask, self.asked, self._pane.results
         listed = min(self._listed, KEPT_FRESH) if keep else 0
         first = None if keep else await at_once(ask, asked)
-        found, moved = await self._ranked(first, max(listed, FIRST))
+        found, moved = await self._ranked(asked, first, max(listed, FIRST))
+        if not found.hits and self._waits():
+            return  # what is typed meanwhile is answered in a moment
         self._stale = False
         self._parts.foot.offer_again(False)
         if self._parts.meaning.isVisible():
@@ -110,11 +131,11 @@ class Searching:
                 results.show(fuller, keep=True)
         self._pane.tasks.latest("recent", self._remember_later(asked.text))
 
-    async def _ranked(self, first: Answer | None, limit: int) -> tuple[Answer, bool]:
+    async def _ranked(self, asked: Asked, first: Answer | None, limit: int) -> tuple[Answer, bool]:
         """The answer, and whether another hit was chosen meanwhile: what was found at once is
         shown when the answer takes its time."""
         results, hits_list = self._pane.results, self._parts.list
-        asking = asyncio.ensure_future(answer(self._pane.desk.engine.ask, self.asked, limit))
+        asking = asyncio.ensure_future(answer(self._pane.desk.engine.ask, asked, limit))
         try:
             if first is None or not first.hits or (await asyncio.wait({asking}, timeout=SHORT))[0]:
                 return await asking, False
@@ -131,7 +152,8 @@ class Searching:
     async def _remember_later(self, text: str) -> None:
         """Who stays with an answer wants it again, and to know whether it is the latest."""
         await asyncio.sleep(SETTLED)
-        self._pane.remembered.used(text)
+        if text == self.asked.text:
+            self._pane.remembered.used(text)
         await self._look_at_index()
 
     # ------------------------------------------------------------------ what is shown
