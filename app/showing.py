@@ -173,6 +173,8 @@ class Showing:
         """Stop everything in the order that loses nothing."""
         if self._look is not None:
             await self._look.end()
+        if self.wanted is not None:  # nobody closes the window: another one takes its place
+            self.window.keep()
         await self.window.end()
         if self.engine is not None:
             await self.engine.close(CLOSE_WITHIN)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from app import program as program_room
 from app.gui.widgets.buttons import Button
+from app.gui.widgets.pane import Target
 from app.showing import Showing, demo_folder
 
 
@@ -57,6 +58,7 @@ def test_the_demo_is_made_new_when_asked(qtbot, qloop, until, own_folders, monke
         trace = demo_folder() / "MEMORY.md"
         fresh = trace.read_text(encoding="utf-8")
         trace.write_text("scribbled over", encoding="utf-8")
+        shown[0].window.show_target(Target("search"))
         shown[0].window.run_action(shown[0].window.catalogue.get("demo.reset"))
         await until(lambda: press("Make it new"))
         await until(lambda: len(shown) == 2, 20)
@@ -64,6 +66,7 @@ def test_the_demo_is_made_new_when_asked(qtbot, qloop, until, own_folders, monke
         assert trace.read_text(encoding="utf-8") == fresh
         waiting = await shown[1].engine.ask.proposals(waiting=True)
         assert [one.model for one in waiting] == ["demo script"]
+        await until(lambda: shown[1].window.place() == "search")
 
     run(qloop, until, monkeypatch, act)
 

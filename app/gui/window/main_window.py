@@ -139,7 +139,8 @@ class MainWindow(QWidget):
         self.is_demo = demo
         self.setWindowTitle(f"{preview(name, 60)}, Palimpsest")
 
-    def _keep(self) -> None:
+    def keep(self) -> None:
+        """Write what the next window begins with."""
         state = self.state
         if not self.isMaximized() and not self.isFullScreen():
             state.width, state.height = self.width(), self.height()
@@ -153,7 +154,7 @@ class MainWindow(QWidget):
         save(self._state_file, state)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        self._keep()
+        self.keep()
         event.accept()
         self.closing.emit()
 
