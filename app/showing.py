@@ -80,7 +80,9 @@ class Showing:
         self.reset = False
         self.signals = EngineSignals()
         self.faults = Faults(self._on_fault)
-        self.desk = Desk(engine=None, signals=self.signals, report=self.faults.report)
+        self.desk = Desk(
+            engine=None, signals=self.signals, report=self.faults.report, workspace=str(folder)
+        )
         state = places.data_dir() / "window.json"
         self.window = MainWindow(self.desk, factories(), state)
         self._open_engine = open_engine or _open

@@ -61,7 +61,8 @@ class Desk:
     `engine` has `ask` and `do`; `signals` are its events; `report(error)` tells of a bug. `now` is
     the clock. `person` are the person's own settings (None where there are none). `kept` holds
     what a pane wants to find again at the next start (plain JSON values under "<place>.<name>":
-    splitter sizes, a chosen tab); the window stores it.
+    splitter sizes, a chosen tab); the window stores it at its end, `keep()` soon. `workspace` is
+    the path of the folder.
     """
 
     engine: Any
@@ -71,6 +72,8 @@ class Desk:
     kept: dict[str, Any] = field(default_factory=dict)
     theme: Theme = field(default_factory=theme)
     person: PersonalSettings | None = None
+    workspace: str = ""
+    keep: Callable[[], None] = lambda: None
 
 
 class Pane(QWidget):

@@ -19,7 +19,8 @@ VERSION = 1
 
 @dataclass
 class LayoutState:
-    """`kept` belongs to the panes; `theme` is the wish light, dark or system."""
+    """`kept` belongs to the panes, `own` too, of each workspace by its path; `theme` is the wish
+    light, dark or system."""
 
     width: int = 1280
     height: int = 800
@@ -34,6 +35,7 @@ class LayoutState:
     zoom: float = 1.0
     used: list[str] = field(default_factory=list)
     kept: dict[str, Any] = field(default_factory=dict)
+    own: dict[str, Any] = field(default_factory=dict)
 
 
 def load(path: Path) -> LayoutState:
@@ -58,7 +60,7 @@ def load(path: Path) -> LayoutState:
 
 def save(path: Path, state: LayoutState) -> None:
     """Write it; a window that cannot remember its size is no failure for a person."""
-    part = path.with_suffix(".part")
+    part = path.with_suffix(f".{os.getpid()}.part")  # another window may write, too
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(json.dumps({"version": VERSION, **asdict(state)}, indent=1), "utf-8")

@@ -27,7 +27,8 @@ from app.gui.widgets.pane import Desk, Pane, Target
 from app.gui.window.actions import Catalogue, frame_actions, is_work, place_title
 from app.gui.window.appearance import Appearance
 from app.gui.window.history import Places
-from app.gui.window.layout_state import LayoutState, load, save
+from app.gui.window.keeping import Keeping
+from app.gui.window.layout_state import LayoutState, load
 from app.gui.window.parts import selected_text, walk
 from app.gui.window.pulse import Pulse
 from app.gui.window.sidebar import Sidebar
@@ -56,7 +57,6 @@ class MainWindow(QWidget):
         super().__init__()
         self.desk = desk
         self.state: LayoutState = load(state_file)
-        self._state_file = state_file
         self._factories = factories
         self._panes: dict[str, Pane] = {}
         self._place = ""
@@ -68,7 +68,7 @@ class MainWindow(QWidget):
         self.is_demo = False
         self.tasks = Tasks(self._on_task_failed)
         self.places = Places()
-        desk.kept.update(self.state.kept)
+        self._keeping = Keeping(desk, self.state, state_file, self)
         self.appearance = Appearance(self.state)
         self._build()
         self.catalogue = Catalogue(self, self.run_action, lambda: self._place)
@@ -150,8 +150,7 @@ class MainWindow(QWidget):
         state.sidebar = not self._rail_wish
         state.inspector = self.stage.wish()
         state.inspector_width = self.stage.inspector_width()
-        state.kept = dict(self.desk.kept)
-        save(self._state_file, state)
+        self._keeping.all()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.keep()

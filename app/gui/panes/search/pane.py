@@ -39,7 +39,7 @@ class SearchPane(Pane):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.head.hide()
-        self.remembered = Remembered(desk.kept)
+        self.remembered = Remembered(desk.kept, lambda: desk.keep())
         self._left_for_hit = False
         self._to_list = False
         self.parts = SearchParts(self, self.remembered)

@@ -6,7 +6,7 @@ first and then, for each way out, how many hits it gives.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
@@ -33,10 +33,11 @@ _SAMPLES = {
 
 
 class Remembered:
-    """Recent and saved searches, kept in the desk's dict as plain lists of text."""
+    """Recent and saved searches of the workspace, kept in the desk's dict as plain lists of text;
+    `keep` is called after each change."""
 
-    def __init__(self, kept: MutableMapping[str, Any]) -> None:
-        self._kept = kept
+    def __init__(self, kept: MutableMapping[str, Any], keep: Callable[[], object]) -> None:
+        self._kept, self._keep = kept, keep
 
     def _list(self, name: str) -> list[str]:
         found = self._kept.get(f"search.{name}")
@@ -52,22 +53,26 @@ class Remembered:
         """It was searched for, and something was opened or read."""
         if query.strip():
             rest = [one for one in self.recent() if one != query]
-            self._kept["search.recent"] = [query, *rest][:MOST_RECENT]
+            self._set("recent", [query, *rest][:MOST_RECENT])
+
+    def _set(self, name: str, queries: list[str]) -> None:
+        self._kept[f"search.{name}"] = queries
+        self._keep()
 
     def save(self, query: str) -> bool:
         """Keep it, or keep it no longer; whether it is kept now."""
         saved = self.saved()
         now = query not in saved
         rest = [one for one in saved if one != query]
-        self._kept["search.saved"] = [query, *rest][:MOST_SAVED] if now else rest
+        self._set("saved", [query, *rest][:MOST_SAVED] if now else rest)
         return now
 
     def forget(self, query: str) -> None:
         for name in ("recent", "saved"):
-            self._kept[f"search.{name}"] = [one for one in self._list(name) if one != query]
+            self._set(name, [one for one in self._list(name) if one != query])
 
     def forget_recent(self) -> None:
-        self._kept["search.recent"] = []
+        self._set("recent", [])
 
 
 class StartPart(QWidget):
