@@ -6,7 +6,7 @@ import asyncio
 from datetime import date
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMenu, QWidget
 
@@ -274,11 +274,39 @@ def test_modes_and_the_meaning_of_a_search(qloop, until, pane, ask):
     assert pane.parts._meaning.text() == ("Searching for “upload”. All words, in any order.")
 
 
-def test_similar_asks_in_plain_words_for_what_the_hit_says(qloop, until, pane, ask):
+def test_similar_asks_in_plain_words_for_what_the_hit_says(qtbot, qloop, until, pane, ask):
     searched(qloop, until, pane, "upload")
     pane.similar()
     settle(qloop, until, pane, lambda: ask.asked[-1].text == "uploads are retried twice")
     assert ask.asked[-1].mode == "natural"
+    qtbot.keyClicks(pane.field, " more")
+    settle(qloop, until, pane, lambda: ask.asked[-1].text.endswith(" more"))
+    assert ask.asked[-1].mode == "auto", "the mode was for that search alone"
+    assert pane.desk.kept.get("search.mode", "auto") == "auto"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("role:user 浇水", "浇水 role:user"), ("in:daily role:user x", "role:user in:daily  x ")],
+)
+def test_a_search_is_remembered_once_however_it_was_typed(pane, one, other):
+    pane.remembered.used(one)
+    pane.remembered.used(other)
+    assert len(pane.remembered.recent()) == 1
+    assert pane.remembered.save(one)
+    assert not pane.remembered.save(other), "the second time it is kept no longer"
+    assert pane.remembered.saved() == []
+
+
+def test_tab_goes_through_the_field_as_it_is_seen(qtbot, pane):
+    pane.field.set_query("role:user in:daily upload")
+    parts = [*pane.field.findChildren(QAbstractButton), pane.parts.modes]
+    seen = sorted((p for p in parts if p.isVisible()), key=lambda p: p.mapTo(pane, QPoint()).x())
+    chain, widget = [], pane.field.nextInFocusChain()
+    while len(chain) < len(seen) - 1:
+        chain += [widget] * (widget.isVisible() and widget in seen)
+        widget = widget.nextInFocusChain()
+    assert [w.accessibleName() for w in chain] == [w.accessibleName() for w in seen[:-1]]
 
 
 def test_a_long_paste_and_brackets_do_no_harm(qloop, until, pane, ask):

@@ -56,15 +56,16 @@ class SearchField(Field):
         self.add = IconButton("list-filter", tr("Add a filter"), key="Ctrl+Space", parent=self)
         self.clear_button = IconButton("x", tr("Clear the search"), key="Esc", parent=self)
         self.more = Chip("", parent=self)
+        self.more.setCheckable(True)
         self.more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.more.clicked.connect(self._show_rest)
         for button in (self.more, self.add, self.clear_button):
             button.setCursor(Qt.CursorShape.ArrowCursor)
         self.add.clicked.connect(self.filter_wanted)
         self.clear_button.clicked.connect(self.wipe)
+        self._make_chips()
         self.textChanged.connect(self._on_text)
         self.selectionChanged.connect(self._on_selected)
-        self._place()
 
     # ------------------------------------------------------------------ the query
 
@@ -113,7 +114,7 @@ class SearchField(Field):
 
     def _set_whole(self, on: bool) -> None:
         self._whole = on
-        for chip in self._chips:
+        for chip in (*self._chips, self.more):
             chip.setChecked(on)
 
     def _on_selected(self) -> None:
@@ -161,6 +162,10 @@ class SearchField(Field):
             chip.show()
             self._chips.append(chip)
         self._whole = False
+        before: QWidget = self
+        for button in (*self._chips, self.more, self.clear_button, self.add):
+            QWidget.setTabOrder(before, button)
+            before = button
         self.clear_button.setVisible(bool(self.text() or self._filters))
         words = tr("Search memory, daily logs and sessions")
         self.setPlaceholderText(tr("Any words") if self._filters else words)
@@ -209,6 +214,7 @@ class SearchField(Field):
 
     def _show_rest(self) -> None:
         """What else filters, each to be removed."""
+        self.more.setChecked(False)
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for one in self._rest:

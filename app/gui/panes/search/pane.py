@@ -45,9 +45,8 @@ class SearchPane(Pane):
         self.parts = SearchParts(self, self.remembered)
         self.field, self.list, self.preview = self.parts.field, self.parts.list, self.parts.preview
         self.results = Results(desk, self.parts, self.tasks)
-        mode = desk.kept.get("search.mode", "auto")
         asked = Asked(
-            "", mode if mode in MODES else "auto",
+            "", self._chosen_mode(),
             newest=bool(desk.kept.get("search.newest")),
             grouping="day" if desk.kept.get("search.grouping") == "day" else "layer",
         )  # fmt: skip
@@ -153,9 +152,23 @@ class SearchPane(Pane):
     def asked(self) -> Asked:
         return self.searching.asked
 
+    def _chosen_mode(self) -> str:
+        mode = self.desk.kept.get("search.mode", "auto")
+        return mode if mode in MODES else "auto"
+
     def _on_query(self) -> None:
         self._left_for_hit = False
+        if self.asked().mode != self._chosen_mode():  # the mode was for the query before
+            self.searching.asked = replace(self.asked(), mode=self._chosen_mode())
+            self._show_asked()
         self.searching.soon()
+
+    def _ask_in(self, mode: str, layer: str, query: str) -> None:
+        """Ask this in a mode that holds for this query alone."""
+        self.field.set_query(query)
+        self.searching.asked = replace(self.asked(), mode=mode, layer=layer)
+        self._show_asked()
+        self.searching.soon(0.0)
 
     def search_again(self) -> None:
         """Look at the files as they are now."""
@@ -270,8 +283,7 @@ class SearchPane(Pane):
         """Search in plain words for what the chosen hit says."""
         hit = self.list.current()
         if hit is not None:
-            self.set_mode("natural")
-            self.field.set_query(flat(hit.text).strip(" -*…")[:200])
+            self._ask_in("natural", self.asked().layer, flat(hit.text).strip(" -*…")[:200])
 
     def copy_hit(self) -> None:
         hit = self.list.current()
@@ -311,11 +323,8 @@ class SearchPane(Pane):
         if way.files:
             self.tasks.latest("files", self._name_files(way))
             return
-        self.searching.asked = replace(self.asked(), mode=way.mode, layer=way.layer)
-        self._show_asked()
-        self.field.set_query(way.query)
+        self._ask_in(way.mode, way.layer, way.query)
         self.field.setFocus()
-        self.searching.soon(0.0)
 
     async def _name_files(self, way: Out) -> None:
         listed = "\n".join(tr("{path} {why}", path=f.path, why=f.why) for f in way.files)

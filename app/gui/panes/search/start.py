@@ -17,6 +17,7 @@ from app.engine.records import IndexState
 from app.gui.look.text import preview, tr
 from app.gui.look.theme import token
 from app.gui.panes.search.asking import BUILD, MOST_WAYS, Out, index_words
+from app.gui.panes.search.filters import Filter, joined, split
 from app.gui.widgets.labels import Clickable, IconLabel, KeyCaps, KeyLegend, Link, T
 from app.gui.widgets.paint import focus_ring, rounded, smooth
 from app.gui.widgets.rows import Row, RowList
@@ -51,8 +52,9 @@ class Remembered:
 
     def used(self, query: str) -> None:
         """It was searched for, and something was opened or read."""
-        if query.strip():
-            rest = [one for one in self.recent() if one != query]
+        query = _plain(query)
+        if query:
+            rest = [one for one in self.recent() if _key(one) != _key(query)]
             self._set("recent", [query, *rest][:MOST_RECENT])
 
     def _set(self, name: str, queries: list[str]) -> None:
@@ -61,9 +63,9 @@ class Remembered:
 
     def save(self, query: str) -> bool:
         """Keep it, or keep it no longer; whether it is kept now."""
-        saved = self.saved()
-        now = query not in saved
-        rest = [one for one in saved if one != query]
+        query = _plain(query)
+        rest = [one for one in self.saved() if _key(one) != _key(query)]
+        now = len(rest) == len(self.saved())
         self._set("saved", [query, *rest][:MOST_SAVED] if now else rest)
         return now
 
@@ -73,6 +75,17 @@ class Remembered:
 
     def forget_recent(self) -> None:
         self._set("recent", [])
+
+
+def _plain(query: str) -> str:
+    """The query as the field would give it: filters first."""
+    return joined(*split(query, finished=True))
+
+
+def _key(query: str) -> tuple[frozenset[Filter], str]:
+    """What makes two queries the same search."""
+    filters, rest = split(query, finished=True)
+    return frozenset(filters), rest.strip()
 
 
 class StartPart(QWidget):
@@ -138,7 +151,7 @@ class StartPart(QWidget):
         rows: list[Row] = []
         for head, icon, queries in (
             (tr("Saved"), "star", saved),
-            (tr("Recent"), "clock", [one for one in recent if one not in saved]),
+            (tr("Recent"), "clock", [one for one in recent if _key(one) not in map(_key, saved)]),
         ):
             if queries:
                 rows.append(Row(f"head {icon}", head, head=True))
