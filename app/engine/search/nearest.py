@@ -20,18 +20,22 @@ CLOSE_BEGINNING = 3
 ROOT, ENDING = 5, 4
 """Letters of a root at least, and letters of an ending at most."""
 MOST = 5
+SECONDS, CLOSE_SECONDS = 0.06, 0.01
+"""How long words are looked for instead of hits, and beside them."""
 LOOK_UP = 100
 """Words after which one looks at the clock, and whether somebody still waits."""
 
 
 def nearest_words(
-    store: Store, words: list[str], halt: Callable[[], bool], *, seconds: float = 0.06
+    store: Store, words: list[str], halt: Callable[[], bool], *, close: bool = False
 ) -> dict[str, list[str]]:
     """Up to `MOST` words for each of `words`, nearest first, then those found most.
 
-    Each has its share of the time. Ends at once, with what there is, when `halt()` is true.
+    With `close` only those with the same beginning, which costs little. Each has its share of the
+    time. Ends at once, with what there is, when `halt()` is true.
     """
-    return {word: _nearest(store, word, words, halt, seconds / len(words)) for word in words}
+    share = (CLOSE_SECONDS if close else SECONDS) / max(1, len(words))
+    return {word: _nearest(store, word, words, halt, share, close) for word in words}
 
 
 def in_turn(near: dict[str, list[str]]) -> tuple[str, ...]:
@@ -41,12 +45,13 @@ def in_turn(near: dict[str, list[str]]) -> tuple[str, ...]:
 
 
 def _nearest(
-    store: Store, word: str, but: list[str], halt: Callable[[], bool], seconds: float
+    store: Store, word: str, but: list[str], halt: Callable[[], bool], seconds: float, close: bool
 ) -> list[str]:
     end = time.monotonic() + seconds
     found: dict[str, int] = {}
     # The wrong letter may be the first one: at last, all words are looked at while time lasts.
-    for beginning in dict.fromkeys((word[:3], word[:2], word[:1], word[1:2], "")):
+    ways = (word[:3], word[:2], word[:1], word[1:2], "")
+    for beginning in dict.fromkeys(ways[:2] if close else ways):
         for away, near in _near(store, word, beginning, end, halt):
             if near not in but:
                 found[near] = min(away, found.get(near, away))

@@ -17,8 +17,6 @@ MOST_WORDS = 4
 """Words of a query for which others are looked for."""
 MOST_LIKE = 3
 """Words of nearly the same spelling that a sentence names."""
-ASIDE_SECONDS = 0.03
-"""How long they are looked for beside hits."""
 
 
 def why_none(
@@ -97,7 +95,7 @@ def nowhere(store: Store, parsed: Parsed, halt: Callable[[], bool]) -> tuple[str
     ("" for none), and the words of the index that are spelled like those."""
     missing = [term for term in _plain(store, parsed) if _stands_nowhere(store, term)][:MOST_WORDS]
     words = [term.main[0] for term in missing if len(term.main) == 1]
-    near = nearest_words(store, words, halt, seconds=ASIDE_SECONDS)
+    near = nearest_words(store, words, halt, close=True)
     told = [_say_nowhere(term, near.get(term.main[0], ())) for term in missing]
     return " ".join(told), in_turn(near)
 

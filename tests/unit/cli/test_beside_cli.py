@@ -47,6 +47,8 @@ def test_jobs_of_a_command_are_run_by_the_open_program(tmp_path: Path) -> None:
                 done = await asyncio.to_thread(command, tmp_path, *line, "--json")
                 assert told(done)["state"] in ("done", "skipped", "proposed", "applied")
                 assert done.stderr == ""
+            done = await asyncio.to_thread(command, tmp_path, "maintain", ws)
+            assert "The program that has this workspace open ran it" in done.stdout
             ran = {job.kind: job.state for job in await desk.engine.ask.jobs()}
             assert {"consolidate", "maintain", "reindex"} <= set(ran)
             assert set(ran.values()) <= {"done", "skipped"}

@@ -62,6 +62,9 @@ def test_a_turn_its_log_and_what_was_found(folder: Path) -> None:
             assert done.returncode == 0, done.stderr
             turn = json.loads(done.stdout)
             assert turn["reply"] == "Hello Ada."
+            kept = [job["result"] for job in turn["jobs"] if job["kind"] == "flush"]
+            assert kept
+            assert done.stderr.splitlines() == [f"flush done: {result}" for result in kept]
             assert {job["state"] for job in turn["jobs"]} <= {"done", "skipped"}
             listed = json.loads((await cli_async(folder, "sessions", str(folder), "--json")).stdout)
             assert [(s["id"], s["title"]) for s in listed] == [(turn["session"], fact)]
