@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
 
 from app.gui.panes.search.filters import Filter
 from app.gui.widgets.pane import Target
@@ -97,3 +100,34 @@ def test_an_evicted_hit_is_opened_at_its_line_and_keys_walk_on_and_lead_back(
             assert here.search.list.current().line == wanted.line
 
     runs(main())
+
+
+def test_what_was_done_is_told_above_what_the_place_says_at_its_lower_edge(qtbot, runs, tmp_path):
+    """The foot of the hits and the axis of versions stay readable, whoever tells it."""
+
+    async def main() -> None:
+        day(tmp_path / "ws", "2026-05-01", "the blue crate")
+        (tmp_path / "ws" / "MEMORY.md").write_text("# Memory\n\n- the crate is red\n", "utf-8")
+        async with room(qtbot, tmp_path / "ws") as here:
+            await here.find("crate")
+            here.key(Qt.Key.Key_S, CONTROL)
+            pane = here.search
+            assert lower(pane.parts.bar) <= upper(pane.parts.foot)
+            reset = here.window.catalogue.get("demo.reset")
+            for place, foot in (("search", "parts.foot"), ("memory", "scrubber")):
+                here.window.show_target(Target(place))
+                pane = here.window.pane(place)
+                await until(lambda p=pane: not p.tasks.running("refresh"))
+                here.window.run_action(reset)
+                assert here.window.undo_bar.isVisible()
+                assert lower(here.window.undo_bar) <= upper(attrgetter(foot)(pane))
+
+    runs(main())
+
+
+def upper(widget: QWidget) -> int:
+    return widget.mapTo(widget.window(), QPoint()).y()
+
+
+def lower(widget: QWidget) -> int:
+    return upper(widget) + widget.height()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -240,6 +240,11 @@ class UndoBar(QWidget):
         if px != self._lift:
             self._lift = px
             self._place()
+
+    def below(self, whole: QWidget) -> int:
+        """Px of the lower edge of `whole`, around this bar, that it leaves readable."""
+        foot = self._over.mapTo(whole, QPoint(0, self._over.height())).y()
+        return whole.height() - foot + self._lift
 
     def close_bar(self) -> None:
         self._timer.stop()

@@ -274,7 +274,7 @@ class MainWindow(QWidget):
             return
         reason = action.off()
         if reason:
-            self.undo_bar.show_act(reason, tone="info")
+            self._tell(reason, tone="info")
             return
         self._note_used(action.name)
         self._run(action.run)
@@ -321,11 +321,18 @@ class MainWindow(QWidget):
     async def undo_memory(self) -> None:
         """Take the newest version of MEMORY.md back."""
         if self.desk.engine is None:
-            self.undo_bar.show_act(tr("The workspace is not open yet."), tone="info")
+            self._tell(tr("The workspace is not open yet."), tone="info")
             return
         done = await self.desk.engine.do.undo(initiator=self)
         show = Act(tr("Show"), lambda: self.show_target(Target("memory")))
-        self.undo_bar.show_act(tr("Undone: version {n} written", n=done.version), (show,))
+        self._tell(tr("Undone: version {n} written", n=done.version), (show,))
+
+    def _tell(self, text: str, acts: tuple[Act, ...] = (), *, tone: str = "ok") -> None:
+        """In the bar at the lower edge, as high as the pane's own stands."""
+        pane = self._panes.get(self._place)
+        own = pane.findChild(UndoBar) if pane else None
+        self.undo_bar.set_lift(own.below(self.stage) if own else 0)
+        self.undo_bar.show_act(text, acts, tone=tone)
 
     # ------------------------------------------------------------------ look
 

@@ -56,7 +56,7 @@ class SearchParts:
         self._build_middle()
         pane.body.addWidget(self.foot)
         self.suggest = Suggestions(self.field, pane)
-        self.bar = UndoBar(pane)
+        self.bar = UndoBar(self.stack)  # above the foot, which goes on saying how it was answered
 
     def _build_top(self) -> None:
         self._top = QHBoxLayout()

@@ -28,6 +28,7 @@ from app.gui.widgets.action import Action
 from app.gui.widgets.dialogs import ask
 from app.gui.widgets.pane import Desk, Pane, Target
 
+SAID = 3.0  # seconds for what offers nothing to do
 NARROW = 800  # px below which the preview folds
 
 
@@ -298,7 +299,8 @@ class SearchPane(Pane):
         if text:
             kept = self.remembered.save(text)
             self.parts.bar.show_act(
-                tr("Saved; an empty field offers it") if kept else tr("No longer among the saved")
+                tr("Saved; an empty field offers it") if kept else tr("No longer among the saved"),
+                bar_seconds=SAID,
             )
 
     def turn_meaning(self) -> None:
