@@ -274,6 +274,8 @@ def test_in_words_mode_the_last_word_may_be_a_beginning(tmp_path: Path) -> None:
     ("typed", "told", "near"),
     [
         ("probe humdity", "“humdity” is nowhere; like it: humidity.", ("humidity",)),
+        ("probe zzzzz humi", "“zzzzz” is nowhere.", ()),
+        ("probe humi wet", "“humi” is nowhere.", ()),
         ("probe umidity", "“umidity” is nowhere.", ()),
         ("what did the probe xqzvvvv?", "“xqzvvvv” is nowhere.", ()),
         ("周报 火星", "“火星” is nowhere.", ()),
