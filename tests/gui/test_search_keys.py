@@ -10,7 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.gui.panes.search.filters import Filter
+from app.gui.widgets.labels import T
 from app.gui.widgets.pane import Target
+from app.gui.window.keys_sheet import KeysSheet
 from tests.helpers.search_window import day, room, session, until
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -131,3 +133,31 @@ def upper(widget: QWidget) -> int:
 
 def lower(widget: QWidget) -> int:
     return upper(widget) + widget.height()
+
+
+def test_what_can_be_typed_is_told_at_any_time_by_two_keys(qtbot, runs, tmp_path):
+    """Beside the meaning of a search, also before and without one, and with the keys (F1)."""
+
+    async def main() -> None:
+        day(tmp_path / "ws", "2026-05-01", "the blue crate")
+        async with room(qtbot, tmp_path / "ws") as here:
+            pane, meaning = here.search, here.search.parts.meaning
+            pane.remembered.used("crate")
+            await until(pane.field.hasFocus)
+            for query in ("", "crate"):
+                await here.find(query) if query else pane.field.setFocus()
+                here.key(Qt.Key.Key_Question, CONTROL)
+                await until(meaning.isVisible)
+                assert {"role:", "day:", "-word", '"…"'} <= words_in(meaning)
+                here.key(Qt.Key.Key_Question, CONTROL)
+                assert not meaning.isVisible()
+            here.key(Qt.Key.Key_F1)
+            sheet = here.window.findChildren(KeysSheet)[0]
+            assert {"role:", "day:", "-word", '"…"'} <= words_in(sheet)
+            sheet.close_sheet()
+
+    runs(main())
+
+
+def words_in(part: QWidget) -> set[str]:
+    return {label.text() for label in part.findChildren(T) if label.isVisible()}

@@ -146,9 +146,8 @@ def test_what_was_searched_follows_the_mode_that_answered(
     ask.search = search
     pane.set_mode(mode)
     pane.turn_meaning()
+    assert pane.parts.meaning.isVisible(), "what can be typed is told without a search, too"
     searched(qloop, until, pane, "upload")
-    pane.turn_meaning()
-    settle(qloop, until, pane, pane.parts.meaning.isVisible)
     assert pane.parts._meaning.text() == f"Searching for “upload”. {words}"
 
 

@@ -166,6 +166,10 @@ class Pane(QWidget):
         """Widgets that F6 walks through, in order."""
         return []
 
+    def syntax(self) -> list[tuple[str, str]]:
+        """What can be typed here besides plain words, and what it means: F1 lists it."""
+        return []
+
     def find(self) -> bool:
         """Open find-in-page (Ctrl+F). False when this pane has none."""
         return False

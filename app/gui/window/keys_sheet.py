@@ -23,9 +23,13 @@ IN_LISTS = (
 
 
 class KeysSheet(Overlay):
-    """A sheet of two columns; scrolls when the window is small."""
+    """A sheet of two columns; scrolls when the window is small. `typed` is what can be typed in
+    the place, and what it means."""
 
-    def __init__(self, window: QWidget, place: str, actions: Sequence[Action]) -> None:
+    def __init__(
+        self, window: QWidget, place: str, actions: Sequence[Action],
+        typed: Sequence[tuple[str, str]] = (),
+    ) -> None:  # fmt: skip
         super().__init__(window, 820, 56)
         self.setAccessibleName(tr("Keys"))
         head = QHBoxLayout()
@@ -40,7 +44,10 @@ class KeysSheet(Overlay):
         columns.setSpacing(40)
         own = [a for a in actions if a.place and a.keys]
         whole = [a for a in actions if not a.place and a.keys]
-        columns.addLayout(self._column(place, own, lists=True), 1)
+        here = self._column(place, own, lists=True)
+        if typed:
+            here.insertLayout(here.count() - 1, self._typed(typed))
+        columns.addLayout(here, 1)
         columns.addLayout(self._column(tr("Everywhere"), whole), 1)
         area = QScrollArea()
         area.setWidgetResizable(True)
@@ -77,6 +84,19 @@ class KeysSheet(Overlay):
         box.addLayout(grid)
         box.addStretch(1)
         return box
+
+    @staticmethod
+    def _typed(typed: Sequence[tuple[str, str]]) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 12, 0, 0)
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(6)
+        grid.setColumnStretch(1, 1)
+        grid.addWidget(T(tr("What can be typed"), "small", "text_soft", weight=600), 0, 0, 1, 2)
+        for row, (sample, means) in enumerate(typed, 1):
+            grid.addWidget(T(sample, "code"), row, 0)
+            grid.addWidget(T(means, "body", elide="right"), row, 1)
+        return grid
 
     @staticmethod
     def _row(grid: QGridLayout, row: int, icon: str, title: str, keys: Sequence[str]) -> None:

@@ -309,7 +309,8 @@ class MainWindow(QWidget):
         from app.gui.window.keys_sheet import KeysSheet
 
         place = place_title(self._place) if self._place else ""
-        KeysSheet(self, place, self.catalogue.valid()).start()
+        pane = self._panes.get(self._place)
+        KeysSheet(self, place, self.catalogue.valid(), pane.syntax() if pane else ()).start()
 
     def show_menu(self) -> None:
         from app.gui.window.menus import build_menu

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.gui.look.text import tr
 from app.gui.panes.search.field import SearchField
@@ -12,6 +12,7 @@ from app.gui.panes.search.hits import HitList
 from app.gui.panes.search.preview import Preview
 from app.gui.panes.search.start import NonePart, Remembered, StartPart
 from app.gui.panes.search.suggest import Suggestions
+from app.gui.panes.search.syntax import SyntaxTable
 from app.gui.panes.search.tabs import Tabs
 from app.gui.widgets.buttons import SegmentSwitch
 from app.gui.widgets.labels import IconLabel, T
@@ -69,12 +70,16 @@ class SearchParts:
 
     def _build_meaning(self) -> None:
         self.meaning = QWidget()
-        row = QHBoxLayout(self.meaning)
-        row.setContentsMargins(24, 8, 20, 4)
-        row.setSpacing(8)
+        said = QVBoxLayout(self.meaning)
+        said.setContentsMargins(24, 8, 20, 4)
+        said.setSpacing(8)
         self._meaning = T("", "small", "text_soft", wrap=True)
+        row = QHBoxLayout()
+        row.setSpacing(8)
         row.addWidget(IconLabel("info", 14, "accent"), 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._meaning, 1)
+        said.addLayout(row)
+        said.addWidget(SyntaxTable())
         self.meaning.hide()
         self._pane.body.addWidget(self.meaning)
 
@@ -132,7 +137,8 @@ class SearchParts:
     # ------------------------------------------------------------------ what is said
 
     def say_meaning(self, words: str, mode: str, answered: str) -> None:
-        """`words` are the query's; then how it was taken in that mode, by the one that answered."""
+        """`words` are the query's; then how it was taken in that mode, by the one that answered.
+        What can be typed stands below."""
         fell = mode == "auto" and answered == "natural"
         self._meaning.setText(f"{words} {tr(FELL_BACK if fell else MODE_WORDS[mode])}")
         self.meaning.show()

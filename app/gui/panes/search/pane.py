@@ -24,6 +24,7 @@ from app.gui.panes.search.model import LAYER_WORDS, flat
 from app.gui.panes.search.results import Results
 from app.gui.panes.search.searching import SOON, Searching
 from app.gui.panes.search.start import Remembered
+from app.gui.panes.search.syntax import syntax
 from app.gui.widgets.action import Action
 from app.gui.widgets.dialogs import ask
 from app.gui.widgets.pane import Desk, Pane, Target
@@ -100,6 +101,9 @@ class SearchPane(Pane):
 
     def on_new_day(self) -> None:
         self.searching.again()
+
+    def syntax(self) -> list[tuple[str, str]]:
+        return syntax()
 
     async def refresh(self) -> None:
         self.tasks.latest("known", self._learn())
@@ -304,12 +308,14 @@ class SearchPane(Pane):
             )
 
     def turn_meaning(self) -> None:
-        """Show or hide what is searched for, in plain words."""
+        """Show or hide what is searched for, in plain words, and what can be typed."""
         if self.parts.meaning.isVisible():
             self.parts.meaning.hide()
         elif self.asked().text:
             answer = self.results.answer
             self.tasks.latest("meaning", self.say_meaning(answer.result.mode if answer else ""))
+        else:
+            self.parts.say_meaning(tr("Nothing is searched for."), self.asked().mode, "")
 
     async def say_meaning(self, answered: str) -> None:
         """Say it; `answered` is the mode that answered, "" before an answer."""

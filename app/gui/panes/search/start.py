@@ -11,13 +11,14 @@ from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.engine.records import IndexState
 from app.gui.look.text import preview, tr
 from app.gui.look.theme import token
 from app.gui.panes.search.asking import BUILD, MOST_WAYS, Out, index_words
 from app.gui.panes.search.filters import Filter, joined, split
+from app.gui.panes.search.syntax import SyntaxTable
 from app.gui.widgets.labels import Clickable, IconLabel, KeyCaps, KeyLegend, Link, T
 from app.gui.widgets.paint import focus_ring, rounded, smooth
 from app.gui.widgets.rows import Row, RowList
@@ -26,11 +27,6 @@ from app.gui.widgets.surfaces import side_margin
 BESIDE_SIGN = 20  # px, where the words beside a sign begin
 MOST_RECENT = 12
 MOST_SAVED = 40
-_SAMPLES = {
-    "role:user": "only what you said; also tool: day: session: in: has:",
-    '"…"': "these words side by side",
-    "-word": "without that word",
-}
 
 
 class Remembered:
@@ -115,27 +111,22 @@ class StartPart(QWidget):
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 22, 0, 10)
         box.setSpacing(0)
-        self._samples = QWidget()
-        samples = QGridLayout(self._samples)
-        samples.setContentsMargins(0, 6, 0, 0)
-        samples.setHorizontalSpacing(24)
-        samples.setVerticalSpacing(6)
-        samples.setColumnStretch(1, 1)
+        self._syntax = SyntaxTable()
         self._words = words = QVBoxLayout()
         words.setSpacing(6)
         words.addWidget(self.head)
         words.addWidget(self.sentence)
-        words.addWidget(self._samples)
-        for row, (sample, means) in enumerate(_SAMPLES.items()):
-            samples.addWidget(T(sample, "code", "text_soft"), row, 0)
-            samples.addWidget(T(tr(means), "small", "text_faint", elide="right"), row, 1)
+        words.addSpacing(6)
+        words.addWidget(self._syntax)
         box.addLayout(words)
         box.addWidget(self.list, 1_000)
         box.addStretch(1)
         self._foot = foot = QHBoxLayout()
         foot.addWidget(self.forget)
         foot.addStretch(1)
-        self._keys = KeyLegend(("Enter", tr("search again")), ("Del", tr("erase one")))
+        self._keys = KeyLegend(
+            ("Enter", tr("search again")), ("Del", tr("erase one")), ("Ctrl+?", tr("what to type"))
+        )
         foot.addWidget(self._keys)
         box.addLayout(foot)
 
@@ -170,7 +161,7 @@ class StartPart(QWidget):
             tr("One field over everything the agent ever knew") if words else tr("Search again")
         )
         self.sentence.setVisible(words)
-        self._samples.setVisible(words)
+        self._syntax.setVisible(words)
 
     def _erase(self, row: Row) -> None:
         self._remembered.forget(row.data)
