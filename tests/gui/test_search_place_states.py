@@ -221,3 +221,21 @@ def test_an_answer_that_takes_no_time_is_the_only_one_shown(qloop, until, pane, 
     searched(qloop, until, pane, "upload")
     assert [query.quick for query in ask.asked] == [True, False]
     assert len(shown) == 1
+
+
+def test_a_reason_for_no_hits_comes_with_its_ways_out(qloop, until, pane, ask):
+    """Not a moment before them, as long as they are found soon."""
+    real, everything = ask.search, ask.hits
+
+    async def search(query):
+        if query.text == "upload":
+            ask.hits = everything
+            await asyncio.sleep(0.03)
+        else:
+            ask.hits = ()
+        return await real(query)
+
+    ask.search = search
+    pane.field.set_query("role:tool upload")
+    settle(qloop, until, pane, lambda: pane.parts.none.isVisible())
+    assert [way.query for way in pane.parts.none.ways] == ["upload"]

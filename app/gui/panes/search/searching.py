@@ -33,6 +33,7 @@ LONGEST = 0.25  # seconds after which who goes on typing is answered, too
 SETTLED = 2.5  # seconds after which a search counts as one to remember
 SOON = 0.4  # seconds in which changes of the index count as one
 KEPT_FRESH = 2_000  # listed hits up to which a change of the files is shown unasked
+TOGETHER = 0.15  # seconds a reason for no hits waits for its ways out
 SHORT = 0.06  # seconds an answer may take before the newest hits are shown in its place
 KINDS = {"index", "sessions", "daily", "memory", "versions", "proposals", "evicted"}
 
@@ -172,15 +173,21 @@ class Searching:
         ask, none = self._pane.desk.engine.ask, self._parts.none
         before, self._pane.results.answer = self._pane.results.answer, found
         filters = self._pane.field.filters()
-        self._parts.tabs.set_counts(found.counts)
         head = reason_head(found.asked, found.result.reason, filters)
-        none.set_reason(head, found.result.remark)
-        none.set_index(await ask.index())
-        if before is None or before.asked != found.asked:
-            none.set_ways(())
-        self._parts.show_part(none)
-        self._parts.foot.say("")
-        none.set_ways(await ways_out(ask, found, filters, self._pane.field.words()))
+        index = await ask.index()
+        looking = asyncio.ensure_future(ways_out(ask, found, filters, self._pane.field.words()))
+        try:
+            await asyncio.wait({looking}, timeout=TOGETHER)
+            if not looking.done() and (before is None or before.asked != found.asked):
+                none.set_ways(())
+            self._parts.tabs.set_counts(found.counts)
+            none.set_reason(head, found.result.remark)
+            none.set_index(index)
+            self._parts.show_part(none)
+            self._parts.foot.say("")
+            none.set_ways(await looking)
+        finally:
+            looking.cancel()
 
     # ------------------------------------------------------------------ changes
 
