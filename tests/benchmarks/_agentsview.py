@@ -27,7 +27,7 @@ from tests.benchmarks._workspace import Writer
 PLACE = Path(__file__).parent / ".agentsview"
 PACKAGE = "agentsview"
 MEGABYTES = 30.0
-ROUNDS = 3
+ROUNDS = 6
 
 Row = dict[str, float | str]
 

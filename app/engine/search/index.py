@@ -36,7 +36,7 @@ from app.engine.search.reader import Reader
 from app.engine.search.rebuild import Building, forget
 from app.engine.search.rows import FileRow, LineHit
 from app.engine.search.scanner import Scan, newest_first, scan
-from app.engine.search.store import PARTS, PARTS_OF_PASS, Damaged, Store
+from app.engine.search.store import Damaged, Store
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -239,7 +239,7 @@ class MemoryIndex:
             self._root, order, known, now_ns=time.time_ns(), zone=self._zone, beside=self._beside
         )
         if large:
-            await self._write(lambda: self._gather(store, PARTS_OF_PASS))
+            await self._write(lambda: self._gather(store, passing=True))
         changed = done = 0
         self._tell(0, len(order), progress)
         async with aclosing(ahead(made)) as coming:
@@ -272,10 +272,10 @@ class MemoryIndex:
         # Nobody but the pass writes into an index that is being built beside the one in use.
         return target.put(batch.pieces) if store else target.put(batch.pieces, ground.standing)
 
-    def _gather(self, store: Store | None, parts: int) -> None:
+    def _gather(self, store: Store | None, *, passing: bool) -> None:
         target = store or self._writer
         if target is not None:
-            target.gather(parts)
+            target.gather(passing=passing)
 
     async def _tidy_up(self, store: Store | None, *, held: int) -> None:
         """Merge what a pass wrote in many parts into an index that `held` so many terms: with all
@@ -288,7 +288,7 @@ class MemoryIndex:
             written = target.figures()[2] - held if first else TIDY
             return written >= TIDY and target.tidy(anew=first and written >= held)
 
-        await self._write(lambda: self._gather(store, PARTS))
+        await self._write(lambda: self._gather(store, passing=False))
         more = await self._write(lambda: step(first=True))
         while more and not self._closed:
             more = await self._write(lambda: step(first=False))

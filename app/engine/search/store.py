@@ -35,6 +35,9 @@ MERGE_PAGES = 2_000
 PARTS, PARTS_OF_PASS = 16, 1_000
 """Parts of the full-text table that gather before a write merges them; while a pass goes on, which
 merges at its end. (SQLite refuses 2,000.)"""
+PAGES, PAGES_OF_PASS = 1_000, 16_000
+"""Pages of 4 kB that gather in the write-ahead log before they go into the database; while a pass
+goes on, which then has them there less often, and waits for the disk less."""
 
 _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -100,6 +103,7 @@ class Store(Finding):
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute("PRAGMA mmap_size=268435456")
+        self._db.execute(f"PRAGMA journal_size_limit={4 * PAGES * 1024}").fetchall()
         self._db.execute(
             "PRAGMA secure_delete=FAST"
         )  # `files.text` may have held what was forgotten
@@ -249,9 +253,11 @@ class Store(Finding):
         ).fetchone()
         return found[0], found[1], found[2]
 
-    def gather(self, parts: int) -> None:
-        """Let so many parts gather before they are merged on the way."""
+    def gather(self, *, passing: bool) -> None:
+        """How much gathers before a write tidies it up: more while a pass goes on."""
+        parts, pages = (PARTS_OF_PASS, PAGES_OF_PASS) if passing else (PARTS, PAGES)
         self._db.execute("INSERT INTO terms(terms, rank) VALUES('crisismerge', ?)", (parts,))
+        self._db.execute(f"PRAGMA wal_autocheckpoint={pages}").fetchall()
 
     def tidy(self, *, anew: bool) -> bool:
         """Merge some of what was written in parts, then give back room; whether more is to do.

@@ -12,7 +12,7 @@ import pytest
 from app.engine.search import index as search_index
 from app.engine.search.index import MemoryIndex
 from app.engine.search.preparing import from_string
-from app.engine.search.store import PARTS, PARTS_OF_PASS, Store
+from app.engine.search.store import PARTS, Store
 from tests.helpers.searching import put, with_index
 
 
@@ -33,15 +33,32 @@ def parts(path: Path) -> int:
 def test_parts_gather_while_a_pass_goes_on_and_are_few_otherwise(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     store = Store(path, "here")
-    store.gather(PARTS_OF_PASS)
+    store.gather(passing=True)
     for number in range(3 * PARTS):
         write_day(store, number)
     assert parts(path) == 3 * PARTS
-    store.gather(PARTS)
+    store.gather(passing=False)
     for number in range(3 * PARTS, 6 * PARTS):
         write_day(store, number)
         assert parts(path) <= PARTS
     assert store.check()
+    store.close()
+
+
+def test_the_room_that_the_log_took_while_a_pass_went_on_is_given_back(tmp_path: Path) -> None:
+    store = Store(tmp_path / "index.db", "here")
+    log = tmp_path / "index.db-wal"
+    kept = 4_200_000
+    store.gather(passing=True)
+    for number in range(6):
+        words = "\n".join(f"kayak{number}x{word}" for word in range(30_000))
+        path = f"memory/long-{number}.md"
+        store.put(list(from_string(path, words, now_ns=time.time_ns(), zone=UTC)))
+    assert log.stat().st_size > 3 * kept
+    store.gather(passing=False)
+    for number in range(2):
+        write_day(store, number)
+    assert log.stat().st_size < kept
     store.close()
 
 
