@@ -35,7 +35,7 @@ MERGE_PAGES = 2_000
 PARTS, PARTS_OF_PASS = 16, 1_000
 """Parts of the full-text table that gather before a write merges them; while a pass goes on, which
 merges at its end. (SQLite refuses 2,000.)"""
-PAGES, PAGES_OF_PASS = 1_000, 16_000
+PAGES, PAGES_OF_PASS = 1_000, 4_000
 """Pages of 4 kB that gather in the write-ahead log before they go into the database; while a pass
 goes on, which then has them there less often, and waits for the disk less."""
 
