@@ -224,7 +224,7 @@ def append_durable(path: Path, data: bytes, *, own_line: bool = True, sync: bool
     try:
         with _locked_for_append(path) as (fd, new):
             size = os.fstat(fd).st_size
-            lead = b"\n" if own_line and size and _last_byte(path, size) != b"\n" else b""
+            lead = b"\n" if own_line and size and _last_byte(fd, size) != b"\n" else b""
             _write_or_nothing(fd, lead + data, size, sync=sync)
             if new and sync:
                 sync_folder(path.parent)
@@ -247,7 +247,7 @@ class AppendFile:
         try:
             new = self._reopen()
             size = os.fstat(self._fd).st_size
-            lead = b"" if size in (0, self._end) or _last_byte(self.path, size) == b"\n" else b"\n"
+            lead = b"" if size in (0, self._end) or _last_byte(self._fd, size) == b"\n" else b"\n"
             _write_or_nothing(self._fd, lead + data, size, sync=sync)
             if new and sync:
                 sync_folder(self.path.parent)
@@ -291,7 +291,7 @@ def _locked_for_append(path: Path) -> Generator[tuple[int, bool], None, None]:
 
 def _open_for_append(path: Path) -> tuple[int, bool]:
     """An open file, and whether it is new. Raises `OSError`, also for what is no regular file."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
     new = not path.exists()
     fd = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -318,10 +318,10 @@ def _same_file(fd: int, path: Path) -> bool:
         return False
 
 
-def _last_byte(path: Path, size: int) -> bytes:
-    with open(path, "rb") as file:
-        file.seek(size - 1)
-        return file.read(1)
+def _last_byte(fd: int, size: int) -> bytes:
+    # Of the open file: one of that name may be gone, or another, since it was opened.
+    os.lseek(fd, size - 1, os.SEEK_SET)
+    return os.read(fd, 1)
 
 
 def _write_all(fd: int, data: bytes) -> None:
