@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.engine.memory.diff import Difference
-from app.engine.memory.outline import Block, outline
+from app.engine.memory.outline import level, outline
 from app.engine.records import Decision
-
-_MARK = "<!-- palimpsest:"  # the block of saved lines is a section of its own
+from app.engine.workspace.memory_file import SAVED_START
 
 
 def with_headings(diff: Difference, decisions: Sequence[Decision]) -> tuple[Decision, ...]:
@@ -50,22 +49,18 @@ def _headings(diff: Difference) -> Iterator[tuple[int, frozenset[int]]]:
         change = added.get(block.start)
         if change is None or len(change.after) != block.end - block.start:
             continue
-        level = _level(block)
-        end = next((b.start for b in blocks[at + 1 :] if _level(b) <= level), len(diff.result))
+        deep = level(block.text)
+        end = next((b.start for b in blocks[at + 1 :] if level(b.text) <= deep), len(diff.result))
         under = {owners[i] for i in _lines(diff.result, block.end, end)}
         if under and 0 not in under:
             yield change.n, frozenset(under)
 
 
 def _lines(result: Sequence[str], start: int, end: int) -> Iterator[int]:
-    """The places of what a section says: no blank lines, nothing from the saved block on."""
+    """The places of what a section says: no blank lines, and nothing from the saved lines on, which
+    are a section of their own."""
     for i in range(start, end):
-        if result[i].startswith(_MARK):
+        if result[i].strip() == SAVED_START:
             return
         if result[i].strip():
             yield i
-
-
-def _level(heading: Block) -> int:
-    text = heading.text.lstrip()
-    return len(text) - len(text.lstrip("#")) or (1 if text.rstrip().endswith("=") else 2)

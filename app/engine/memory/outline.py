@@ -56,6 +56,12 @@ def title(heading: str) -> str:
     return " ".join(body(_UNDERLINE.sub("", heading)).split())
 
 
+def level(heading: str) -> int:
+    """How deep a heading's section lies, from 1; the sections of deeper ones are parts of it."""
+    marked = _HEADING.match(heading)
+    return len(marked.group(1)) if marked else 1 if heading.rstrip().endswith("=") else 2
+
+
 def normal(text: str) -> str:
     """The form in which two bullets count as the same: NFC, one space, no mark, no case."""
     return _SPACE.sub(" ", unicodedata.normalize("NFC", body(text))).strip().casefold()
