@@ -12,17 +12,7 @@ from PySide6.QtTest import QTest
 from app.engine.events import Changed
 from app.engine.records import IndexState
 from app.gui.widgets.labels import Clickable
-from tests.helpers.found import Ask, asked_on, hit, searched, settle, shown_search
-
-
-@pytest.fixture
-def ask(desk) -> Ask:
-    return asked_on(desk)
-
-
-@pytest.fixture
-def pane(qtbot, qloop, desk, ask):
-    yield from shown_search(desk, qtbot, qloop)
+from tests.helpers.found import hit, searched, settle
 
 
 def foot_text(pane) -> str:

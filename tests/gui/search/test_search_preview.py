@@ -15,23 +15,13 @@ from app.gui.panes.search.model import HitModel, by_layer, shown
 from app.gui.panes.search.page import PageModel, PageView, marks
 from app.gui.widgets.pane import Target
 from tests.gui.conftest import NOW
-from tests.helpers.found import HITS, Ask, asked_on, hit, searched, settle, shown_search
+from tests.helpers.found import HITS, hit, searched, settle
 
 LINES = (
     PageLine("", "Flush at 17:20", head=True),
     *(PageLine(str(n), f"line {n} of the upload " * n) for n in range(1, 12)),
     PageLine("a tool with a long name", "对账脚本 upload"),
 )
-
-
-@pytest.fixture
-def ask(desk) -> Ask:
-    return asked_on(desk)
-
-
-@pytest.fixture
-def pane(qtbot, qloop, desk, ask):
-    yield from shown_search(desk, qtbot, qloop)
 
 
 def test_the_preview_shows_the_place_with_marks_and_ways(qtbot, qloop, until, pane):

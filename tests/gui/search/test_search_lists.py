@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication
@@ -12,17 +11,7 @@ from app.gui.panes.search.asking import FIRST, LATER
 from app.gui.panes.search.model import Head, shown
 from app.gui.widgets.pane import Target
 from tests.gui.conftest import NOW
-from tests.helpers.found import HITS, Ask, asked_on, hit, listed, searched, settle, shown_search
-
-
-@pytest.fixture
-def ask(desk) -> Ask:
-    return asked_on(desk)
-
-
-@pytest.fixture
-def pane(qtbot, qloop, desk, ask):
-    yield from shown_search(desk, qtbot, qloop)
+from tests.helpers.found import HITS, hit, listed, searched, settle
 
 
 def many_of_a_day(count: int) -> tuple[Hit, ...]:

@@ -14,7 +14,7 @@ from app.gui.panes.search.hits import HitList
 from app.gui.panes.search.model import Head, HitModel, by_day
 from app.gui.panes.search.pane import SearchPane
 from tests.gui.conftest import NOW
-from tests.helpers.found import DAY, Ask, asked_on, hit, searched, settle, shown_search
+from tests.helpers.found import DAY, hit, searched, settle
 
 TITLES = {"s-1": "Upload fix", "s-2": "תיקון ההעלאה", "s-3": "会议纪要" * 30}
 TEXTS = ("upload failed at night", "对账脚本 upload", "many words " * 40 + "upload", "")
@@ -24,16 +24,6 @@ def said(n: int) -> Hit:
     text = TEXTS[n % len(TEXTS)]
     return hit("sessions", text, max(text.find("upload"), 0), line=n, entry_id=f"e{n}",
                path="agents/a/sessions/s-1.log.jsonl", session_id=f"s-{n % 3 + 1}")  # fmt: skip
-
-
-@pytest.fixture
-def ask(desk) -> Ask:
-    return asked_on(desk)
-
-
-@pytest.fixture
-def pane(qtbot, qloop, desk, ask):
-    yield from shown_search(desk, qtbot, qloop)
 
 
 @pytest.fixture

@@ -20,18 +20,7 @@ from app.gui.panes.search.page import PageView
 from app.gui.widgets.buttons import Button
 from app.gui.widgets.dialogs import Question
 from app.gui.widgets.labels import T
-from tests.helpers.found import Ask, asked_on, searched, settle, shown_search
-
-
-@pytest.fixture
-def ask(desk) -> Ask:
-    return asked_on(desk)
-
-
-@pytest.fixture
-def pane(qtbot, qloop, desk, ask):
-    yield from shown_search(desk, qtbot, qloop)
-
+from tests.helpers.found import searched, settle
 
 # ---------------------------------------------------------------------------- half-typed filters
 

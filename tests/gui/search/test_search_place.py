@@ -18,18 +18,7 @@ from app.gui.panes.search.model import Head
 from app.gui.panes.search.tabs import Tab, Tabs
 from app.gui.widgets.buttons import Chip
 from app.gui.widgets.pane import Target
-from tests.helpers.found import Ask, asked_on, hit, listed, searched, settle, shown_search
-
-
-@pytest.fixture
-def ask(desk) -> Ask:
-    return asked_on(desk)
-
-
-@pytest.fixture
-def pane(qtbot, qloop, desk, ask):
-    yield from shown_search(desk, qtbot, qloop)
-
+from tests.helpers.found import hit, listed, searched, settle
 
 # ---------------------------------------------------------------------------- typing
 
