@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 
 from app.engine.events import Changed
 from app.engine.records import IndexState
+from app.gui.panes.search.foot import Foot
 from app.gui.widgets.labels import Clickable
 from tests.helpers.found import hit, searched, settle
 
@@ -229,3 +230,16 @@ def test_a_reason_for_no_hits_comes_with_its_ways_out(qloop, until, pane, ask):
     pane.field.set_query("role:tool upload")
     settle(qloop, until, pane, lambda: pane.parts.none.isVisible())
     assert [way.query for way in pane.parts.none.ways] == ["upload"]
+
+
+def test_what_is_unusual_about_an_answer_can_be_read_in_a_narrow_window(qtbot):
+    foot = Foot()
+    qtbot.addWidget(foot)
+    foot.resize(480, 30)
+    foot.show()
+    foot.say("Any of the words, by weight, newest first within each place, 12 hits in 8 ms")
+    assert not foot.state.isVisible() or not foot.state.text()
+    foot.say(foot.words.text(), "“2025-13” is no day: year, year-month or year-month-day.")
+    qtbot.wait(1)
+    assert foot.state.geometry().right() < foot.width()
+    assert foot.state.width() >= 100

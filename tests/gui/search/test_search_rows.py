@@ -151,7 +151,7 @@ def test_an_evicted_hit_names_its_tool_its_size_and_the_day_it_was_put_aside(
     pane.activate()
     desk.signals.changed.emit(Changed(frozenset({"evicted"})))
     settle(qloop, until, pane, lambda: "execute" in said_of(pane, "evicted"))
-    assert said_of(pane, "evicted").startswith("execute, 91 kB, Upload fix, line 2, 17:20")
+    assert said_of(pane, "evicted").startswith("execute, 91 kB, line 2, Upload fix, 17:20")
     heads = [e.title for e in pane.list.hits.entries() if isinstance(e, Head)]
     assert heads == ["Saturday, 28 November", "Friday, 27 November"]
     pane.turn_grouping()

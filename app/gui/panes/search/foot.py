@@ -13,6 +13,7 @@ from app.gui.panes.search.asking import BUILD, index_words
 from app.gui.widgets.labels import IconLabel, KeyLegend, Link, T
 from app.gui.widgets.rings import RunningRing
 
+LEAST = 160  # px that what is unusual keeps in a narrow window
 MARGINS = 110  # px of margins, gaps and the sign
 
 
@@ -113,10 +114,13 @@ class Foot(QWidget):
         if self._busy:
             words = tr("Searching")
         self.state.setText(words)
+        needed = QFontMetricsF(font("small")).horizontalAdvance(words)
+        self.state.setMinimumWidth(min(round(needed), LEAST))  # beside an answer's own words, too
         self.state.set_color("text_soft" if self._busy else "warn")
         self._ring.setVisible(bool(words) and (building or self._busy))
         bad = self._state.state == "unavailable"
-        self._sign.set_icon("triangle-alert" if bad else "clock", "warn")
+        late = "info" if whole else "clock"  # what is said of the query has nothing to do with time
+        self._sign.set_icon("triangle-alert" if bad else late, "warn")
         self._sign.setVisible(bool(words) and not building and not self._busy)
         self.build.setVisible(bad and not self._busy)
         self._keys.setVisible(not self._narrow and self._fits(words))

@@ -195,7 +195,7 @@ def place_words(
     if hit.layer == "evicted":
         tool = plain_line(hit.tool) or tr("Result put aside")
         long = size(length) if length else ""
-        return sentence((tool, long, title, tr("line {n}", n=number(hit.line))))
+        return sentence((tool, long, tr("line {n}", n=number(hit.line)), title))
     return sentence((title, _speaker(hit)))
 
 
