@@ -61,15 +61,15 @@ Known = Mapping[str, FileRow]
 class Piece(Struct):
     """A change of one path. With `fresh` its old documents go first; `row` None removes it.
 
-    `terms` go with `documents`, one text each. `marked` and `hidden` are entries whose documents
-    get the flag EVICTED, and messages whose documents go.
+    `terms` go with `documents`, for each what `index_text` makes of it. `marked` and `hidden` are
+    entries whose documents get the flag EVICTED, and messages whose documents go.
     """
 
     path: str
     row: FileRow | None = None
     fresh: bool = False
     documents: list[Document] = []
-    terms: list[str] = []
+    terms: list[bytes] = []
     marked: list[str] = []
     hidden: list[str] = []
     changed: bool = True
@@ -145,9 +145,9 @@ def _proposal(file: Path, row: FileRow, known: FileRow | None) -> Piece:
 
 
 def _of_documents(row: FileRow, documents: list[Document]) -> Piece:
-    terms = [index_text(document.text) for document in documents]
-    row.terms = sum(one.count(" ") + 1 for one in terms)
-    return Piece(row.path, row, True, documents, terms)
+    found = [index_text(document.text) for document in documents]
+    row.terms = sum(count for _, count in found)
+    return Piece(row.path, row, True, documents, [terms for terms, _ in found])
 
 
 def from_string(path: str, text: str, *, now_ns: int, zone: tzinfo) -> Iterator[Piece]:
@@ -241,12 +241,12 @@ def _cut(
     for told in documents(file, row.layer, row.path, cursor, zone):
         match told:
             case Document():
-                terms = index_text(told.text)
+                terms, count = index_text(told.text)
                 size += len(told.text)
                 # The text is in the file: to keep it until the piece is written would double it.
                 piece.documents.append(replace(told, text=""))
                 piece.terms.append(terms)
-                row.terms += terms.count(" ") + 1
+                row.terms += count
             case Marked():
                 piece.marked.append(told.entry)
             case Hidden():

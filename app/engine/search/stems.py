@@ -56,6 +56,9 @@ _STEP4 = _by_end(*((suffix, "") for suffix in (
 )))  # fmt: skip
 
 
+_KINDS = bytes.maketrans(b"aeioubcdfghjklmnpqrstvwxz", b"v" * 5 + b"c" * 20)
+
+
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """The stem of a folded word. Words shorter than three letters are their own stems."""
@@ -76,10 +79,10 @@ def irregular(wanted: str) -> tuple[str, ...]:
 
 def _shape(root: str) -> str:
     """`root` with every letter as v or c (y after a consonant is a vowel)."""
-    shape = ""
-    for i, letter in enumerate(root):
-        vowel = letter in "aeiou" or (letter == "y" and i > 0 and shape[-1] == "c")
-        shape += "v" if vowel else "c"
+    shape = root.encode().translate(_KINDS).decode()
+    while "y" in shape:  # from the left: what stands before one is known
+        before, _, behind = shape.partition("y")
+        shape = before + ("v" if before.endswith("c") else "c") + behind
     return shape
 
 

@@ -12,11 +12,10 @@ Invariant: a term never holds white space or ASCII punctuation, so it needs no q
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
-from array import array
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import chain
 from operator import add
 from sys import maxsize
 
@@ -84,7 +83,11 @@ _HERE, _QUOTE = "\0", "\1"
 """Stand for a run and for an apostrophe within a word while a text is cut."""
 _INNER_QUOTE = re.compile("'(?<=[A-Za-z0-9]')(?=[A-Za-z0-9])")
 _GAPS = bytes(n if n < 2 or (n < 128 and chr(n).isalnum()) else 32 for n in range(256))
-_UTF_32 = f"utf-32-{sys.byteorder[0]}e"
+_LOWER = bytes(range(256)).lower()
+_SIGN = 3
+"""Bytes of each sign of a plain run, and of the fence."""
+_PAIR = 2 * _SIGN + 1
+"""Bytes of two of them, and a gap."""
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th", "ħ": "h"}
 )
@@ -310,52 +313,62 @@ def _other_terms(terms: tuple[str, ...], stemmed: str) -> str:
     return " ".join([*terms[1:], STEM_MARK + stemmed] if stemmed else terms[1:])
 
 
-def index_text(text: str) -> str:
-    """What the full-text table stores for `text`: main terms, a fence, then the other terms."""
+def index_text(text: str) -> tuple[bytes, int]:
+    """What the full-text table stores for `text`, in UTF-8: main terms, a fence, then the other
+    terms; and how many terms these are."""
     # The same walk as `tokens`, without their places, and without a step of Python for each: this
     # is the hot path of indexing.
     try:
-        main, rest = _usual_terms(text)
+        main, rest, count = _usual_terms(text)
     except _Unusual:
         longest = max(map(len, text.split()), default=0)
         found = [_spelled[token] for token in _finder(text, longest).findall(text)]
-        main = " ".join([main for main, _ in found if main])
+        spelled = " ".join([main for main, _ in found if main])
         rest = " ".join([rest for _, rest in found if rest])
-    return f"{main} {FENCE} {rest}" if rest else main
+        main, count = spelled.encode(), spelled.count(" ") + (spelled != "")
+    if not rest:
+        return main, count
+    return main + f" {FENCE} {rest}".encode(), count + rest.count(" ") + 1
 
 
-def _usual_terms(text: str) -> tuple[str, str]:
-    """Main and other terms of a text of ASCII words, plain runs and their punctuation.
+def _usual_terms(text: str) -> tuple[bytes, str, int]:
+    """Main and other terms of a text of ASCII words, plain runs and their punctuation; and how
+    many main ones.
 
     Raises `_Unusual` when anything else may stand in it: other letters, symbols, a long word.
     """
     if _HERE in text or _QUOTE in text:
         raise _Unusual
     parts = [text] if text.isascii() else _PLAIN_RUNS.split(text)
+    runs = parts[1::2]
     plain = f" {_HERE} ".join(parts[::2])
     if (not plain.isascii() and _UNUSUAL.search(plain)) or _EACH_OF_BLOB.search(plain[::_EACH]):
         raise _Unusual
     if "'" in plain:
         plain = _INNER_QUOTE.sub(_QUOTE, plain)
-    words = plain.encode("ascii", "replace").translate(_GAPS).decode("ascii").split()
+    spelled = plain.encode("ascii", "replace").translate(_GAPS)
+    words = spelled.decode("ascii").split()
     rest = " ".join(filter(None, map(_rest.__getitem__, words)))
-    main = " ".join(words).lower().replace(_QUOTE, "")
-    if len(parts) > 1:
-        parts[::2] = main.split(_HERE)
-        parts[1::2] = _pairs(parts[1::2])
-        main = "".join(parts)
-    return main, rest
+    main = spelled.translate(_LOWER, _QUOTE.encode())
+    if not runs:
+        return main, rest, len(words)
+    between = main.split(_HERE.encode())
+    main = b"".join(chain.from_iterable(zip(between, [*_pairs(runs), b""], strict=True)))
+    return main, rest, len(words) - len(runs) + sum(map(len, runs))
 
 
-def _pairs(runs: list[str]) -> list[str]:
-    """`ab bc c` for each run `abc`, all at once: a step for each sign would cost tenfold."""
-    signs = array("I", _HERE.join(["", *runs]).encode(_UTF_32))
-    pairs = array("I", " ".encode(_UTF_32)) * (3 * len(signs))
-    pairs[::3] = signs
-    pairs[1:-3:3] = signs[1:]
-    # Between two runs, `c` and `de`, it is `c_ _d de e` now, with a mark for each line.
-    text = pairs.tobytes().decode(_UTF_32).rstrip(" ")
-    return [one[2:] for one in text[1:].split(f"{_HERE} {_HERE}")]
+def _pairs(runs: list[str]) -> list[bytearray]:
+    """`ab bc c` for each plain run `abc`, all at once: a step for each sign would cost tenfold."""
+    signs = FENCE.join(["", *runs]).encode()
+    pairs = bytearray(b" ") * (len(signs) // _SIGN * _PAIR)
+    for byte in range(_SIGN):
+        column = signs[byte::_SIGN]
+        pairs[byte::_PAIR] = column
+        pairs[byte + _SIGN : -_PAIR : _PAIR] = column[1:]
+    # Between two runs, `c` and `de`, it is `c_ _d de e` now, with a fence for each line.
+    fence = FENCE.encode()
+    found = pairs[_SIGN:].rstrip().split(fence + b" " + fence)
+    return [one[_SIGN + 1 :] for one in found]
 
 
 def asks(text: str) -> bool:
@@ -366,7 +379,7 @@ def asks(text: str) -> bool:
 
 def main_and_other_terms(text: str) -> tuple[list[str], list[str]]:
     """What the full-text table stores for `text`, as lists; stems without their mark."""
-    main, _, rest = index_text(text).partition(FENCE)
+    main, _, rest = index_text(text)[0].decode().partition(FENCE)
     return main.split(), rest.replace(STEM_MARK, "").split()
 
 

@@ -2,16 +2,18 @@
 
 Idea: a row id is the second of a document's moment, or the next free one; so newest-first is the
 order of the table, a span of time is a range of ids, and the ids of neighbours lie so close that a
-term's list of them is short. Many rows travel in one statement, as JSON: a thread that steps
-through them one by one would have to wait for Python's lock at each.
+term's list of them is short. Many rows travel in one statement, as JSON, and terms as an array of
+bytes (a tenth quicker): a thread that steps through them one by one would have to wait for Python's
+lock at each.
 Invariant: within one file, ids rise with the order of documents of the same second. Synchronous.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+import apsw
 import msgspec
 
 from app.engine.search.preparing import Piece
@@ -19,7 +21,7 @@ from app.engine.search.rows import EVICTED, Document
 
 T = TypeVar("T")
 STATEMENT = 500_000
-"""Characters of terms that travel in one statement."""
+"""Bytes of terms that travel in one statement."""
 LATEST = 1 << 40
 """Seconds after the epoch beyond which no moment is believed."""
 
@@ -27,7 +29,13 @@ bound = msgspec.json.encode
 """A list as it is bound in a statement; `EACH` is what reads it there."""
 EACH = "json_each(CAST(? AS TEXT))"
 _DOCS = f"INSERT INTO docs SELECT {', '.join(f'value->>{n}' for n in range(11))} FROM {EACH}"
-_TERMS = f"INSERT INTO terms(rowid, t) SELECT value->>0, value->>1 FROM {EACH}"
+_DIGITS = 20
+"""Digits of a row id in front of its terms: an array has one column only."""
+_TERMS = (
+    f"INSERT INTO terms(rowid, t) SELECT CAST(substr(value, 1, {_DIGITS}) AS INTEGER), "
+    f"substr(value, {_DIGITS + 1}) FROM carray(?)"
+)
+_array = cast("Any", apsw).carray
 
 
 class Writing:
@@ -72,7 +80,7 @@ class Writing:
         # In rising order: otherwise the full-text table would begin a new segment at each step back
         terms = sorted(zip(numbers, (one[3] for one in ours), strict=True))
         for part in _parts(terms, lambda row: len(row[1])):
-            self._db.execute(_TERMS, (bound(part),))
+            self._db.execute(_TERMS, (_array(tuple(b"%*d%b" % (_DIGITS, *one) for one in part)),))
 
     def drop(self, files: list[int]) -> None:
         """Take all documents of these files out."""

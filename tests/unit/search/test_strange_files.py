@@ -123,7 +123,7 @@ def test_a_file_that_sets_off_what_nobody_foresaw_keeps_no_other_from_being_foun
     put(tmp_path, "memory/2026-06-03.md", "- kayak three\n")
     cut = preparing.index_text
 
-    def strange(text: str) -> str:
+    def strange(text: str) -> tuple[bytes, int]:
         if "set off" in text:
             raise ArithmeticError(text)
         return cut(text)
