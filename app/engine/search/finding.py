@@ -36,8 +36,7 @@ POSTINGS = 4_000
 """Documents of one term that natural mode weighs; of a more frequent one, the newest."""
 ALL_POSTINGS = 24_000
 """The same of all terms of a question, about."""
-
-
+_LAST_SIGN = "\U0010ffff"
 _PHRASE = re.compile(r'"[^"]*"\*?')
 
 
@@ -255,15 +254,22 @@ class Finding:
 
     # ------------------------------------------------------------------ vocabulary
 
-    def spelled(self, beginning: str, shortest: int, longest: int, most: int) -> list[str]:
+    def begins(self, beginning: str) -> bool:
+        """Whether a word begins so."""
+        # Not asked of `vocabulary`: it counts all places of a word before it tells the word.
+        self._vocabulary("places", "instance")
+        sql = "SELECT 1 FROM temp.places WHERE term>=? AND term<? LIMIT 1"
+        return self._db.execute(sql, (beginning, beginning + _LAST_SIGN)).fetchone() is not None
+
+    def spelled(self, beginning: str, shortest: int, longest: int, most: int) -> Iterator[str]:
         """Words (no stems) that begin so, by length in characters; among the first `most`."""
-        end = beginning + "\U0010ffff" if beginning else FENCE
-        found = self._vocabulary(
+        self._vocabulary("vocabulary", "row")
+        found = self._db.execute(
             "SELECT term FROM (SELECT term FROM temp.vocabulary WHERE term>=? AND term<? LIMIT ?) "
             "WHERE length(term) BETWEEN ? AND ?",
-            (beginning, end, most, shortest, longest),
+            (beginning, beginning + _LAST_SIGN if beginning else FENCE, most, shortest, longest),
         )
-        return [term for (term,) in found if term[0] not in (FENCE, STEM_MARK)]
+        return (term for (term,) in found if term[0] not in (FENCE, STEM_MARK))
 
     def documents_with(self, words: Iterable[str], most: int = COUNTED) -> dict[str, int]:
         """In how many documents each word or stem stands, up to `most`."""
@@ -280,8 +286,7 @@ class Finding:
         sql = "SELECT count(*) FROM (SELECT 1 FROM terms WHERE terms MATCH ? LIMIT ?)"
         return self._db.execute(sql, (expression, most)).fetchone()[0]
 
-    def _vocabulary(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        self._db.execute(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, terms, row)"
-        )
-        return self._db.execute(sql, values).fetchall()
+    def _vocabulary(self, name: str, kind: str) -> None:
+        """Make sure that there is a table of this kind of the index's words."""
+        sql = f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name} USING fts5vocab(main, terms, {kind})"
+        self._db.execute(sql)

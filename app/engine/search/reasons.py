@@ -11,7 +11,6 @@ from app.engine.search.natural import natural_expression, natural_terms
 from app.engine.search.nearest import in_turn, nearest_words
 from app.engine.search.query import Filters, Parsed, Term, without_expression, words_expression
 from app.engine.search.store import Store
-from app.engine.search.terms import LONGEST
 
 MOST_WORDS = 4
 """Words of a query for which others are looked for."""
@@ -104,7 +103,7 @@ def _plain(store: Store, parsed: Parsed) -> list[Term]:
     """The first terms that are just words; of a last one that grows only what begins no other."""
     terms = [t for t in natural_terms(parsed) if not (t.quoted or t.open or t.needle)]
     last = parsed.terms[-1]
-    if parsed.typing and last in terms and store.spelled(last.main[-1], 1, LONGEST, 1):
+    if parsed.typing and last in terms and store.begins(last.main[-1]):
         terms.remove(last)
     return terms[: MOST_WORDS * 2]
 

@@ -65,8 +65,10 @@ def stem(word: str) -> str:
     if len(word) < 3 or not word.isascii() or not word.isalpha():
         return word
     word = _IRREGULAR.get(word, word)
-    word = _past(_plural(word))
-    if word.endswith("y") and _has_vowel(word[:-1]):
+    word = _plural(word)
+    if word[-1] in "dg":
+        word = _past(word)
+    if word[-1] == "y" and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
     word = _swap(_swap(word, _STEP2), _STEP3)
     return _end(_cut(word))
@@ -101,11 +103,9 @@ def _short(root: str) -> bool:
 
 
 def _plural(word: str) -> str:
-    if word.endswith(("sses", "ies")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith("ss"):
-        return word[:-1]
-    return word
+    if word[-1] != "s" or word[-2] == "s":
+        return word[:-2] if word.endswith("sses") else word
+    return word[:-2] if word.endswith("ies") else word[:-1]
 
 
 def _past(word: str) -> str:

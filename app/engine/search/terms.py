@@ -284,6 +284,8 @@ class _Rest(dict[str, str]):
         if word.islower() and word.isalnum():  # most words
             stemmed = stem(word)
             self[word] = "" if stemmed == word else STEM_MARK + stemmed
+        elif word[1:].islower() and word.isalnum():  # at the beginning of a sentence
+            self[word] = self[word.lower()]
         else:
             self[word] = _other_terms(*_word(word.replace(_QUOTE, "'")))
         return self[word]
