@@ -101,8 +101,8 @@ def entries(file: BinaryIO, cursor: Cursor) -> Iterator[Told]:
                 cursor.hidden |= {one.entry for one in told if isinstance(one, Hidden)}
                 yield from told
         elif text := _text(entry):
-            if not cursor.hidden or _owner(_sound(entry.id)) not in cursor.hidden:
-                evicted = ahead.evicted.get(_sound(entry.id), -1) > offset
+            if not cursor.hidden or _owner(entry.id) not in cursor.hidden:
+                evicted = ahead.evicted.get(entry.id, -1) > offset
                 yield _document(entry, text, cursor, offset, len(raw), evicted=evicted)
             cursor.order += 1
 
@@ -188,7 +188,7 @@ def _document(
         flags |= QUESTION
     return Document(
         cursor.order, cursor.line, offset, length, text, when,
-        _sound(entry.id), role, _sound(tool), flags,
+        entry.id, role, tool, flags,
     )  # fmt: skip
 
 
@@ -200,8 +200,9 @@ def _decode(raw: bytes) -> _Entry | None:
         return _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    try:  # half a surrogate pair, or a BOM: valid for a lax reader only
-        return msgspec.convert(json.loads(raw), _Entry)
+    try:  # half a surrogate pair, a BOM, NaN: valid for a lax reader only
+        told = json.dumps(json.loads(raw), ensure_ascii=False)
+        return msgspec.convert(json.loads(_sound(told)), _Entry)
     except (ValueError, RecursionError):
         return None
 
@@ -216,13 +217,13 @@ def _text(entry: _Entry) -> str:
     else:
         return ""
     # A secret that stands across the end is masked, not cut.
-    return mask(_sound(text[: LONGEST_TEXT + LONGEST_SECRET])).text[:LONGEST_TEXT]
+    return mask(text[: LONGEST_TEXT + LONGEST_SECRET]).text[:LONGEST_TEXT]
 
 
 def _arguments(value: Any) -> str:
     if isinstance(value, str) and value[:1] in "{[":
         try:
-            return _flat(json.loads(value))
+            return _sound(_flat(json.loads(value)))
         except (ValueError, RecursionError):
             return value
     return _flat(value)
@@ -253,7 +254,7 @@ def _targets(value: Any) -> Iterable[str]:
     """The ids in a value. What is empty or breaks a line is none: entries without an id are not
     meant, and `FileRow.hidden` has one a line."""
     items = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return (_sound(one) for one in items if isinstance(one, str) and one and "\n" not in one)
+    return (one for one in items if isinstance(one, str) and one and "\n" not in one)
 
 
 def _sound(text: str) -> str:

@@ -309,13 +309,18 @@ def test_what_of_a_session_is_found_and_what_is_not(tmp_path: Path) -> None:
 
 def test_line_separators_and_half_characters(tmp_path: Path) -> None:
     put(tmp_path, "MEMORY.md", "\ufeff# First\r\none\u2028still one\u0085here\r\n\r\n- fourth\r\n")
-    talk(tmp_path, "s-1", '{"type":"message","id":"a","content":"ok \\ud83d then \\ud83c\\udf78"}')
+    half = '{"type":"message","id":"a","content":"ok \\ud83d then \\ud83c\\udf78"}'
+    number = '{"type":"tool_use","id":"b","name":"set","input":{"share":NaN,"of":"a pie"}}'
+    within = r'{"type":"tool_use","id":"c","name":"put","input":"{\"to\":\"plum \\ud83d\"}"}'
+    talk(tmp_path, "s-1", half, number, within)
 
     async def work(index: MemoryIndex) -> None:
         lines = {hit.text: hit.line for hit in (await index.search(Query("in:memory"))).hits}
         assert lines == {"# First": 1, "one still one here": 2, "- fourth": 4}
         assert await texts(index, "then") == ["ok \ufffd then 🍸"]
         assert await texts(index, "🍸") == ["ok \ufffd then 🍸"]
+        assert await texts(index, "pie") == ["set share: nan of: a pie"]
+        assert await texts(index, "plum") == ["put to: plum \ufffd"]
 
     with_index(tmp_path, work)
 
