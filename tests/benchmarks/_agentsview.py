@@ -27,7 +27,7 @@ from tests.benchmarks._workspace import Writer
 PLACE = Path(__file__).parent / ".agentsview"
 PACKAGE = "agentsview"
 MEGABYTES = 30.0
-ROUNDS = 6
+ROUNDS = 12
 
 Row = dict[str, float | str]
 

@@ -50,6 +50,8 @@ log = logging.getLogger(__name__)
 PIECE = 800_000
 """Characters of text after which a piece is handed over: few enough that taking one from another
 process holds Python's lock for some milliseconds only."""
+DOCUMENT = 150
+"""Characters that a document counts for beside its terms: there are files of short lines only."""
 MOST_PATHS = 400
 """Paths after which a batch is handed over, however little of them changed."""
 _PREFIX_CHECKED = 8_000_000
@@ -299,7 +301,7 @@ def batches(
     for path in paths:
         for piece in prepare(root, path, known, now_ns=now_ns, zone=zone, beside=beside):
             batch.pieces.append(piece)
-            batch.size += sum(map(len, piece.terms)) // 2
+            batch.size += sum(map(len, piece.terms)) // 2 + DOCUMENT * len(piece.documents)
             if not piece.last:
                 yield batch
                 batch = Batch([])
