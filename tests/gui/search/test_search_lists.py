@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication
 
+from app.engine.errors import StorageError
 from app.engine.records import Hit, HitPlace
 from app.gui.panes.search.asking import FIRST, LATER
 from app.gui.panes.search.model import Head, shown
@@ -128,6 +131,41 @@ def test_what_stands_at_the_top_stays_there_when_a_page_comes(qloop, until, pane
     assert view.rowAt(0) == top
     assert view.rowViewportPosition(top) == y
     assert view.hits.entry(top) == shown_hit
+
+
+def test_a_page_that_brings_no_row_is_not_the_end(qloop, until, pane, ask):
+    first, second = many_of_a_day(200), many_of_a_day(900)[600:]
+    ask.hits = (*first, *first, *first, *second)  # as a rewritten file brings hits once more
+    searched(qloop, until, pane, "upload")
+    pane.set_layer("sessions")
+    settle(qloop, until, pane, lambda: len(listed(pane)) == FIRST)
+    pane.list.scrollToBottom()
+    settle(qloop, until, pane, lambda: len(listed(pane)) == 500)
+    assert not pane.list.hits.has_more()
+
+
+def test_a_page_that_could_not_be_had_is_asked_for_again(qloop, until, pane, ask, monkeypatch):
+    ask.hits = many_of_a_day(1_000)
+    searched(qloop, until, pane, "upload")
+    pane.set_layer("sessions")
+    settle(qloop, until, pane, lambda: len(listed(pane)) == FIRST
+           and not pane.tasks.running("search"))  # fmt: skip
+    asking, tries = ask.search, []
+
+    async def refused(query):
+        tries.append(query.start)
+        raise StorageError("The index is busy.")
+
+    monkeypatch.setattr(ask, "search", refused)
+    pane.list.scrollToBottom()
+    settle(qloop, until, pane, lambda: tries and not pane.tasks.running("more"))
+    qloop.run_until_complete(asyncio.sleep(0.2))
+    assert set(tries) == {FIRST} and len(tries) < 4, "not over and over: nobody scrolled since"
+    assert pane.list.hits.has_more()
+    monkeypatch.setattr(ask, "search", asking)
+    pane.list.verticalScrollBar().setValue(0)
+    pane.list.scrollToBottom()
+    settle(qloop, until, pane, lambda: len(listed(pane)) == FIRST + LATER)
 
 
 def test_the_next_page_is_asked_for_some_views_before_the_end(qloop, until, pane, ask):

@@ -366,6 +366,10 @@ class HitModel(QAbstractListModel):
             self._asked = True
             self.more_wanted.emit()
 
+    def answered(self) -> None:
+        """Nobody is on the way with more any longer."""
+        self._asked = False
+
     def flags(self, index: Index) -> Qt.ItemFlag:
         return CHOOSABLE if isinstance(self.entry(index.row()), Hit) else Qt.ItemFlag.NoItemFlags
 

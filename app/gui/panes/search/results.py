@@ -92,16 +92,24 @@ class Results:
         return [*entries, *_tail(found)]
 
     async def more(self) -> None:
-        """The list came to its end: ask for the next page."""
+        """The list came to its end: ask for the next page that has a row to add."""
+        try:
+            while await self._next_page():
+                pass
+        finally:  # also where it failed, or another question came first: one may ask again
+            self._parts.list.hits.answered()
+
+    async def _next_page(self) -> bool:
+        """Add the next page; whether it added nothing, and there is a further one."""
         before = self.answer
         if before is None or not before.more:
-            return
+            return False
         found = await following(self._desk.engine.ask, before)
         if before is not self.answer:
-            return
+            return False
         if found.asked.days_of_best:
             self.show(found, keep=True)
-            return
+            return False
         self.answer = found
         page = {hit_key(hit): hit for hit in found.hits[len(before.hits) :]}
         fresh = [hit for key, hit in page.items() if key not in self._known]
@@ -112,6 +120,7 @@ class Results:
         entries = by_day(fresh, self._desk.now(), model.group) if by_days else fresh
         model.add([*entries, *_tail(found)], more=found.more)
         self._parts.list.settle()
+        return found.more and not entries
 
     # ------------------------------------------------------------------ preview
 
