@@ -50,8 +50,9 @@ log = logging.getLogger(__name__)
 PIECE = 800_000
 """Characters of text after which a piece is handed over: few enough that taking one from another
 process holds Python's lock for some milliseconds only."""
-DOCUMENT = 150
-"""Characters that a document counts for beside its terms: there are files of short lines only."""
+BATCH, DOCUMENT = 1_600_000, 300
+"""Bytes of terms after which a batch is handed over, and those that a document counts for beside
+its own: there are files of short lines only."""
 MOST_PATHS = 400
 """Paths after which a batch is handed over, however little of them changed."""
 _PREFIX_CHECKED = 8_000_000
@@ -286,7 +287,8 @@ def _refused(row: FileRow, known: FileRow | None, why: str) -> Piece:
 
 
 class Batch(Struct):
-    """Pieces to be made durable together, and how many paths they finish."""
+    """Pieces to be made durable together, how many paths they finish, and their bytes as `BATCH`
+    counts them."""
 
     pieces: list[Piece]
     paths: int = 0
@@ -296,17 +298,17 @@ class Batch(Struct):
 def batches(
     root: Path, paths: list[str], known: Known, *, now_ns: int, zone: tzinfo, beside: str = ""
 ) -> Generator[Batch]:
-    """The pieces of many paths, in that order, about `PIECE` characters at a time."""
+    """The pieces of many paths, in that order, about `BATCH` bytes at a time."""
     batch = Batch([])
     for path in paths:
         for piece in prepare(root, path, known, now_ns=now_ns, zone=zone, beside=beside):
             batch.pieces.append(piece)
-            batch.size += sum(map(len, piece.terms)) // 2 + DOCUMENT * len(piece.documents)
+            batch.size += sum(map(len, piece.terms)) + DOCUMENT * len(piece.documents)
             if not piece.last:
                 yield batch
                 batch = Batch([])
         batch.paths += 1
-        if batch.size > PIECE or batch.paths >= MOST_PATHS:
+        if batch.size > BATCH or batch.paths >= MOST_PATHS:
             yield batch
             batch = Batch([])
     if batch.paths or batch.pieces:

@@ -35,7 +35,7 @@ _TERMS = (
     f"INSERT INTO terms(rowid, t) SELECT CAST(substr(value, 1, {_DIGITS}) AS INTEGER), "
     f"substr(value, {_DIGITS + 1}) FROM carray(?)"
 )
-_array = cast("Any", apsw).carray
+_array = cast("Any", apsw).carray  # its types name some that are told from Python 3.12 on only
 
 
 class Writing:
@@ -80,7 +80,8 @@ class Writing:
         # In rising order: otherwise the full-text table would begin a new segment at each step back
         terms = sorted(zip(numbers, (one[3] for one in ours), strict=True))
         for part in _parts(terms, lambda row: len(row[1])):
-            self._db.execute(_TERMS, (_array(tuple(b"%*d%b" % (_DIGITS, *one) for one in part)),))
+            numbered = tuple(b"%*d%b" % (_DIGITS, number, text) for number, text in part)
+            self._db.execute(_TERMS, (_array(numbered),))
 
     def drop(self, files: list[int]) -> None:
         """Take all documents of these files out."""
