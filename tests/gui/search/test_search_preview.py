@@ -43,6 +43,21 @@ def test_the_preview_shows_the_place_with_marks_and_ways(qtbot, qloop, until, pa
     assert pane.preview.field.text().endswith("stop")
 
 
+def test_the_last_line_is_still_seen_after_the_view_was_taller_for_a_while(qtbot):
+    view = PageView()
+    qtbot.addWidget(view)
+    lines = tuple(PageLine(str(n), f"line {n}") for n in range(20))
+    view.model_.show(lines, 19, ["line"], anywhere=False)
+    view.resize(400, 300)
+    view.show()
+    view.hold(19)
+    for height in (340, 300):
+        view.resize(400, height)
+        qtbot.wait(20)
+    last = view.visualRect(view.model_.index(19))
+    assert view.viewport().rect().contains(last)
+
+
 def test_the_hit_stays_in_sight_while_the_parts_find_their_size(qtbot):
     view = PageView()
     qtbot.addWidget(view)

@@ -210,6 +210,7 @@ class PageView(QTreeView):
         self._held: tuple[int, int, tuple[QRect, QRect]] | None = None
         self._settling = QTimer(self, singleShot=True, interval=0)
         self._settling.timeout.connect(self._settle)
+        self.verticalScrollBar().rangeChanged.connect(self._on_range)
         self.model_ = PageModel(self)
         self.setModel(self.model_)
         self.painter_ = PageDelegate(self)
@@ -252,6 +253,13 @@ class PageView(QTreeView):
         once somebody scrolls it is theirs."""
         self._centre(row)
         self._settling.start()
+
+    def _on_range(self, _: int, most: int) -> None:
+        """A view that grew has less to scroll: what moves the bar then is nobody's hand. (Qt tells
+        of the range before it moves the bar.)"""
+        bar = self.verticalScrollBar()
+        if self._held is not None and self._held[1] == bar.value() > most:
+            self._held = (self._held[0], most, self._held[2])
 
     def _settle(self) -> None:
         """Once more if what was posted meanwhile has moved it."""
