@@ -17,7 +17,7 @@ from app.engine.records import TranscriptItem
 from app.gui.bridge import Tasks
 from app.gui.look.text import tr
 from app.gui.look.theme import theme, token
-from app.gui.panes.timeline.blocks import Block, place_of_entry
+from app.gui.panes.timeline.blocks import Block
 from app.gui.panes.timeline.ink import Laid
 from app.gui.widgets.prose import units
 
@@ -29,13 +29,14 @@ PAUSE = 120  # ms without a key before one looks
 
 
 class Find:
-    """What the find bar of a page looks for. `hits` are places among the page's items."""
+    """What the find bar of a page looks for. `hits` are ids of the page's items, in order: their
+    places shift as older items come."""
 
     def __init__(self, page: SessionPage, tasks: Tasks) -> None:
-        self.hits: list[int] = []
+        self.hits: list[str] = []
         self._page, self._tasks, self._bar = page, tasks, page.find_bar
         self._now = -1
-        self._places: set[int] = set()
+        self._found: set[str] = set()
         self._later = QTimer(page, singleShot=True, interval=PAUSE)
         self._later.timeout.connect(self.now)
         self._bar.wanted.connect(lambda _: self._later.start())
@@ -58,7 +59,7 @@ class Find:
         self._bar.hide()
         self._later.stop()
         self._tasks.cancel("further")
-        self.hits, self._now, self._places = [], -1, set()
+        self.hits, self._now, self._found = [], -1, set()
         self._page.sheet.setFocus()
         self._page.sheet.viewport().update()
 
@@ -68,7 +69,7 @@ class Find:
         needle = self._bar.field.text() if self._bar.isVisibleTo(self._page) else ""
         if len(items) < IN_THREAD or not needle.strip():
             self._tasks.cancel("find")
-            self._show(hits_in(items, needle), move=move)
+            self._show(items, hits_in(items, needle), move=move)
         else:
             self._tasks.latest("find", self._look(needle, move=move))
 
@@ -76,10 +77,11 @@ class Find:
         items = self._page.items
         hits = await asyncio.to_thread(hits_in, items, needle)
         if items is self._page.items:
-            self._show(hits, move=move)
+            self._show(items, hits, move=move)
 
-    def _show(self, hits: list[int], *, move: bool) -> None:
-        self.hits, self._places = hits, set(hits)
+    def _show(self, items: Sequence[TranscriptItem], hits: list[int], *, move: bool) -> None:
+        self.hits = [items[at].id for at in hits]
+        self._found = set(self.hits)
         here = self._page.item_at_top()
         self._now = next((i for i, at in enumerate(hits) if at >= here), 0) if hits else -1
         self._tell()
@@ -111,7 +113,7 @@ class Find:
                 return
             if hits:
                 wanted = fresh[hits[0 if by > 0 else -1]]
-                await self._page.show_ahead(ahead, place_of_entry(ahead.items, wanted.id))
+                await self._page.show_ahead(ahead, wanted.id)
                 self._page.sheet.unfold(self._page.sheet.current_at(), needle)
                 self.now(move=False)
                 return
@@ -134,9 +136,9 @@ class Find:
         self._bar.show_count(self._now + 1, len(self.hits), whole=whole)
 
     def _marks(self, block: Block, laid: Laid) -> dict[int, list[tuple[int, int, QColor]]]:
-        if block.at not in self._places or block.item is None:
+        if block.item is None or block.item.id not in self._found:
             return {}
-        current = 0 <= self._now < len(self.hits) and self.hits[self._now] == block.at
+        current = 0 <= self._now < len(self.hits) and self.hits[self._now] == block.item.id
         return marks_in(laid, self._bar.field.text(), current)
 
 

@@ -20,7 +20,7 @@ from app.gui.panes.timeline.beside import Beside
 from app.gui.panes.timeline.blocks import Block, Mode, folds_around, place_of_entry
 from app.gui.panes.timeline.finder import Find
 from app.gui.panes.timeline.parts import RangeLine
-from app.gui.panes.timeline.reading import Reading
+from app.gui.panes.timeline.reading import Made, Reading
 from app.gui.panes.timeline.sheet import Sheet
 from app.gui.widgets.buttons import IconButton, SegmentSwitch
 from app.gui.widgets.find_bar import FindBar
@@ -74,7 +74,7 @@ class SessionPage(QWidget):
 
     def _connect(self) -> None:
         self.switch.chosen.connect(lambda mode: self.set_mode(mode))
-        self.axis.jumped.connect(lambda at: self.jump(at))
+        self.axis.jumped.connect(lambda at: self.jump(self.items[at].id))
         self.axis.brushed.connect(self._on_range)
         self.range_line.cleared.connect(self.axis.clear_range)
         self.sheet.scrolled.connect(self._on_scrolled)
@@ -116,7 +116,7 @@ class SessionPage(QWidget):
         self.axis.clear_range()
         self.set_session(session)
         if at >= 0:
-            await self._land(at, keep=False)
+            await self._land(reading.items[at].id, keep=False)
         else:
             await self.rebuild(stay="end", keep=False)
             self.finder.now()
@@ -124,21 +124,18 @@ class SessionPage(QWidget):
 
     async def look_again(self) -> None:
         """What came since; the view stays where it is, or follows the end."""
-        if self.reading is None:
-            return
-        await self.reading.again()
-        follows = self.reading.ended and self.sheet.at_end()
-        await self.rebuild(stay="end" if follows else "top")
+        if self.reading is not None:
+            await self.reading.again()
+            await self.rebuild(stay="follow")
 
     async def rebuild(self, *, stay: str = "top", keep: bool = True) -> None:
-        reading = self.reading
-        if reading is None:
+        """Show what is loaded. `stay`: where the view is then (see `ScrolledRows`), or "follow":
+        at the end when it is there."""
+        made = await self._made()
+        if made is None:
             return
-        made = await reading.made(
-            self.mode, frozenset(self.opened), self.by_order, self.sheet.guess
-        )
-        if reading is not self.reading:
-            return
+        if stay == "follow":  # judged now: while that was made somebody may have gone elsewhere
+            stay = "end" if self.sheet.at_end() and not self.sheet.goes_on[1] else "top"
         shift = came_before(self.items, made.items)
         self.items = items = made.items
         self.sheet.ink.today = self._pane.desk.now().astimezone().date()
@@ -149,10 +146,23 @@ class SessionPage(QWidget):
         self.axis.set_scale(made.scale, keep=keep, shift=shift)
         self.sheet.model_view = self.mode == "model"
         self.sheet.set_rows(made.blocks, stay=stay, guesses=made.guesses)
-        self.sheet.goes_on = (not reading.whole, not reading.ended)
+        self.sheet.goes_on = made.goes_on
         self.finder.now(move=False)  # hits are places among the items, and these are others
         if self.axis.range is not None:
             self._on_range()
+
+    async def _made(self) -> Made | None:
+        """What is loaded and wanted now: what changed while it was made beside the loop is made
+        again, so that no older state is ever shown over a newer one. None for another session."""
+        reading = self.reading
+        while reading is not None:
+            how = self.mode, frozenset(self.opened), self.by_order
+            made = await reading.made(*how, self.sheet.guess)
+            if reading is not self.reading:
+                return None
+            if made.items is reading.items and how == (self.mode, self.opened, self.by_order):
+                return made
+        return None
 
     async def load_more(self, by: int) -> bool:
         """Load what lies before (-1) or behind (1) what is loaded; whether there was any."""
@@ -180,44 +190,43 @@ class SessionPage(QWidget):
         """Scroll to an entry and mark it; False when the session does not have it."""
         if self.reading is None:
             return False
-        at = await self.reading.at(entry_id)
+        reading = self.reading
+        at = await reading.at(entry_id)
         if at < 0:
             return False
-        await self._land(at)
+        await self._land(reading.items[at].id)
         return True
 
-    async def _land(self, at: int, *, keep: bool = True) -> None:
-        """Show item `at` of what was just loaded; what is passed on the way loads nothing."""
+    async def _land(self, item_id: str, *, keep: bool = True) -> None:
+        """Show an item of what was just loaded; what is passed on the way loads nothing."""
         self._landing = True
         try:
             if self.reading is not None and self.items is not self.reading.items:
                 await self.rebuild(keep=keep)
-            await self.show_item(at)
+            await self.show_item(item_id)
         finally:
             self._landing = False
         self._on_scrolled(self.sheet.visible().start)
 
-    async def show_item(self, at: int, *, how: str = "middle", needle: str = "") -> None:
-        """Make an item current and visible, opening what hides it, and `needle` in it."""
-        if self.mode == "log":
-            folds = folds_around(self.items, at) - self.opened
-            if folds and self._row(at) < 0:
-                self.opened |= folds
-                await self.rebuild()
-        elif self._row(at) < 0:
+    async def show_item(self, item_id: str, *, how: str = "middle", needle: str = "") -> None:
+        """Make an item current and visible, opening what hides it, and `needle` in it.
+
+        By its id: places among the items shift while one waits for a page.
+        """
+        if self.sheet.row_of(item_id) < 0:
+            at = place_of_entry(self.items, item_id)
+            if at < 0:
+                return
             self.set_mode("log", run=False)
+            self.opened |= folds_around(self.items, at)
             await self.rebuild()
-        row = self._row(at)
+        row = self.sheet.row_of(item_id)
         if needle:
             self.sheet.unfold(row, needle)
-        if row >= 0:
-            self.sheet.set_current(row, show=how)
+        self.sheet.set_current(row, show=how)
 
-    def _row(self, at: int) -> int:
-        return self.sheet.row_of(self.items[at].id) if 0 <= at < len(self.items) else -1
-
-    def jump(self, at: int, how: str = "top", needle: str = "") -> None:
-        self._pane.tasks.latest("jump", self.show_item(at, how=how, needle=needle))
+    def jump(self, item_id: str, how: str = "top", needle: str = "") -> None:
+        self._pane.tasks.latest("jump", self.show_item(item_id, how=how, needle=needle))
 
     def set_mode(self, mode: str, *, run: bool = True) -> None:
         self.mode = "model" if mode == "model" else "log"
@@ -321,7 +330,7 @@ class SessionPage(QWidget):
             items = ahead.items
             while 0 <= at < len(items):
                 if _is(items[at], wanted):
-                    await self.show_ahead(ahead, at)
+                    await self.show_ahead(ahead, items[at].id)
                     return
                 at += by
             edge = items[0 if by < 0 else -1].id if items else ""
@@ -329,15 +338,15 @@ class SessionPage(QWidget):
                 return
             at = place_of_entry(ahead.items, edge) + by
 
-    async def show_ahead(self, ahead: Reading, at: int) -> None:
+    async def show_ahead(self, ahead: Reading, item_id: str) -> None:
         """Show what was found by looking ahead."""
         self.reading = ahead
-        await self._land(at)
+        await self._land(item_id)
 
     def walk_marks(self, by: int, lanes: tuple[int, ...]) -> None:
         found = self.axis.next_mark(by, lanes)
         if found >= 0:
-            self.jump(found)
+            self.jump(self.items[found].id)
             self.axis.set_head(found)
 
 

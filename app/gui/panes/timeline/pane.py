@@ -110,6 +110,8 @@ class TimelinePane(Pane):
 
     async def open(self, target: Target) -> None:
         """A session, perhaps at one of its entries, perhaps with words to find."""
+        for name in ("page", "jump", "further"):  # where one was going before
+            self.tasks.cancel(name)
         await self._load_list()
         session = self._known(target.session_id)
         if session is None:

@@ -25,12 +25,14 @@ Guess = Callable[[Sequence[Block]], list[int]]
 
 
 class Made(NamedTuple):
-    """What a page shows of a reading; `guesses` are heights in px, one per block."""
+    """What a page shows of a reading. `guesses` are heights in px, one per block; `goes_on` says
+    whether more lies before and behind the items."""
 
     items: list[TranscriptItem]
     blocks: list[Block]
     scale: Scale
     guesses: list[int]
+    goes_on: tuple[bool, bool]
 
 
 class Reading:
@@ -125,12 +127,11 @@ class Reading:
 
     async def made(self, mode: Mode, opened: frozenset[str], by_order: bool, guess: Guess) -> Made:
         """The items, their blocks and their scale; beside the loop when there are many."""
-        items = self.items
+        items, older, newer = self.items, not self.whole, not self.ended
 
         def work() -> Made:
-            blocks = build(
-                items, mode=mode, opened=opened, older=not self.whole, newer=not self.ended
-            )
-            return Made(items, blocks, build_scale(items, by_order=by_order), guess(blocks))
+            blocks = build(items, mode=mode, opened=opened, older=older, newer=newer)
+            scale = build_scale(items, by_order=by_order)
+            return Made(items, blocks, scale, guess(blocks), (older, newer))
 
         return work() if len(items) < IN_THREAD else await asyncio.to_thread(work)
