@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.engine.errors import Unreadable
 from app.engine.records import (
+    Cause,
     DailyLine,
     DailySection,
     DayInfo,
@@ -59,6 +60,7 @@ class Ask:
         self.asked: list[Query] = []
         self.hits: tuple[Hit, ...] = HITS
         self.reason = ""
+        self.causes: frozenset[Cause] = frozenset()
         self.gate: asyncio.Event | None = None
         self.cancelled = 0
         self.built = 0
@@ -86,7 +88,7 @@ class Ask:
             tuple(hits[query.start : end]), len(hits), counts, mode,
             self.note if hits else self.reason, 0.006, self.complete,
             end if end < len(hits) else 0, () if hits else self.nearest,
-            self.misread,
+            self.misread, frozenset() if hits else self.causes,
         )  # fmt: skip
 
     async def search_meaning(self, text: str) -> str:

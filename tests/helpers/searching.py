@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from app.engine.records import Query, SearchResult
 from app.engine.search.index import MemoryIndex
 
 NOW = datetime(2026, 9, 16, 12, tzinfo=UTC)
@@ -53,3 +54,13 @@ def with_index(
             await index.close()
 
     asyncio.run(asyncio.wait_for(main(), 60))
+
+
+async def texts(index: MemoryIndex, text: str, **more: Any) -> list[str]:
+    """The texts of the hits; `more` goes into the query."""
+    return [hit.text for hit in (await index.search(Query(text, **more))).hits]
+
+
+def sliced(result: SearchResult) -> list[list[str]]:
+    """What is marked in each hit."""
+    return [[hit.text[span.start : span.end] for span in hit.spans] for hit in result.hits]

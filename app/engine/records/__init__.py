@@ -44,6 +44,7 @@ from app.engine.records.memory import (
 )
 from app.engine.records.search import (
     LAYERS,
+    Cause,
     Hit,
     HitPlace,
     IndexState,
@@ -93,6 +94,7 @@ __all__ = [
     "TEXT_LIMIT",
     "Acceptance",
     "Applied",
+    "Cause",
     "Change",
     "ChangeKind",
     "Check",

@@ -10,6 +10,10 @@ from msgspec import Struct
 Layer = Literal["memory", "history", "daily", "sessions", "evicted"]
 LAYERS: tuple[Layer, ...] = ("memory", "history", "daily", "sessions", "evicted")
 SearchMode = Literal["auto", "words", "natural", "literal"]
+Cause = Literal["filters", "session", "gone", "late", "short", "signs", "left_out", "building"]
+"""Why there are no hits: filters leave them out; no session of that id; they are gone from the
+files; not all could be looked through in time; a single letter is no word; there is no letter or
+digit; files are not indexed; the index is still being built."""
 
 
 class Query(Struct, frozen=True):
@@ -89,7 +93,8 @@ class SearchResult(Struct, frozen=True):
     `total` and `counts` count every place, also those folded into `Hit.places`. `nearest`: words of
     the index that are spelled like those asked for that stand nowhere, nearest first. `note` says
     what of the query was not taken as it may have been meant: what looks like a filter and is
-    none; beside hits, words that stand nowhere.
+    none; beside hits, words that stand nowhere. `causes` are what `reason` says, for programs that
+    offer a way out.
     """
 
     hits: tuple[Hit, ...]
@@ -102,6 +107,7 @@ class SearchResult(Struct, frozen=True):
     next: int = 0
     nearest: tuple[str, ...] = ()
     note: str = ""
+    causes: frozenset[Cause] = frozenset()
 
     @property
     def remark(self) -> str:

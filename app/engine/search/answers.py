@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import apsw
@@ -21,17 +21,11 @@ from msgspec.structs import replace
 
 from app.engine.records import Hit, Query, SearchMode, SearchResult
 from app.engine.search.days import Span, days_meant
+from app.engine.search.files import Files, Judge
 from app.engine.search.finding import Ranked, less
 from app.engine.search.folding import Folding, folded_layers
-from app.engine.search.literal import Found, Stopped, scan_files
-from app.engine.search.matching import (
-    WIDTH,
-    Stretch,
-    excerpt,
-    literal_match,
-    natural_match,
-    words_match,
-)
+from app.engine.search.literal import Stopped
+from app.engine.search.matching import WIDTH, Stretch, excerpt, natural_match, words_match
 from app.engine.search.natural import Unit, natural_terms, natural_units
 from app.engine.search.query import (
     LONGEST_QUERY,
@@ -40,7 +34,7 @@ from app.engine.search.query import (
     without_expression,
     words_expression,
 )
-from app.engine.search.reasons import nowhere, why_none, words_instead
+from app.engine.search.reasons import Why, nowhere, why, why_none, why_nothing_asked, words_instead
 from app.engine.search.rows import Row
 from app.engine.search.store import Store
 from app.engine.search.texts import Texts
@@ -57,16 +51,11 @@ SCAN_SECONDS = 1.0
 """How long a scan of the files may take before it answers with what it has."""
 LAST_SECONDS = 0.15
 """The same, when an index has already said that there is hardly anything to find."""
-
 PASTE_SECONDS = 0.15
 """How long a live query may take that nobody typed."""
 TOO_MUCH = "This is too much to look for at once. Fewer words find more."
 
 Halt = Callable[[], bool]
-Judge = Callable[[str], "list[Stretch] | None"]
-
-
-_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class _Late(Exception):
@@ -92,9 +81,9 @@ class Answering:
         self._zone = zone
         self._stop = halt
         self._live = live
-        self._elsewhere = beside
         self._end = float("inf")
         self._width = width
+        self._files = Files(root, zone, beside, width, self._halt)
         self._parsed = asked(query, now, zone)
         self._partial = False
         self._gone = 0
@@ -129,8 +118,10 @@ class Answering:
 
     def _answer(self) -> SearchResult:
         parsed, query = self._parsed, self._query
-        if parsed.empty or query.limit < 1:
-            return SearchResult((), 0, {}, query.mode, parsed.empty or "No hits were asked for.")
+        if parsed.empty:
+            return _none(query, why_nothing_asked(parsed))
+        if query.limit < 1:
+            return _none(query, why("No hits were asked for."))
         if query.quick and self._store is None:
             return SearchResult((), 0, {}, query.mode, complete=False)
         for mode, typing in ways(query, parsed):
@@ -141,10 +132,9 @@ class Answering:
         if query.quick:
             return SearchResult((), 0, {}, query.mode, complete=False)
         always = Filters(not_tools=query.skip_tools)
-        reason = why_none(self._store, parsed, always, gone=self._gone, partial=self._partial)
+        said = why_none(self._store, parsed, always, gone=self._gone, partial=self._partial)
         instead = words_instead(self._store, parsed, self._over)
-        whole = not self._partial
-        return SearchResult((), 0, {}, query.mode, reason, complete=whole, nearest=instead)
+        return replace(_none(query, said), complete=not self._partial, nearest=instead)
 
     def _with_missing(self, result: SearchResult) -> SearchResult:
         """Of words any of which may match, those that stand nowhere are told on the first page."""
@@ -341,63 +331,14 @@ class Answering:
     # ------------------------------------------------------------------ without it
 
     def _scanned(self, mode: SearchMode, *, typing: bool) -> SearchResult:
-        scores: list[float] = []
-        judge = self._scan_judge(mode, typing, scores)
-        if judge is None:
-            return SearchResult((), 0, {}, mode)
         known = self._store is not None and self._query.mode == "auto"
-        found, complete = scan_files(
-            self._root, self._parsed.filters, judge,
-            limit=self._query.start + self._query.limit,
-            seconds=LAST_SECONDS if known else SCAN_SECONDS,
-            halt=self._halt, zone=self._zone, beside=self._elsewhere,
+        result = self._files.answer(
+            self._query, self._parsed, mode,
+            typing=typing, seconds=LAST_SECONDS if known else SCAN_SECONDS,
         )  # fmt: skip
-        self._partial = self._partial or not complete
-        scored = list(zip(scores, found, strict=True))
-        scored.sort(key=lambda pair: pair[1].when or _NEVER, reverse=True)
-        if not self._query.newest_first:
-            scored.sort(key=lambda pair: -pair[0])
-        start, end = self._query.start, self._query.start + self._query.limit
-        folding = Folding(folded_layers(self._query, mode), nearly=mode == "natural")
-        for score, one in scored[start:end]:
-            folding.add(self._found_hit(one, score), one.text)
-        counts: dict[str, int] = {}
-        for one in found:
-            counts[one.layer] = counts.get(one.layer, 0) + 1
-        following = end if end < len(found) else 0
-        return SearchResult(
-            tuple(folding.hits), len(found), counts, mode, complete=complete, next=following
-        )
+        self._partial = self._partial or not result.complete
+        return result
 
-    def _scan_judge(self, mode: SearchMode, typing: bool, scores: list[float]) -> Judge | None:
-        """What accepts a text; for each that is accepted, its score is added to `scores`: how many
-        of the terms it holds, or how often the words stand there."""
-        parsed = self._parsed
-        if mode == "literal" and not parsed.literal.strip():
-            return None
-        wanted = natural_terms(parsed)
-        unwanted = replace(parsed, groups=())
 
-        def judge(text: str) -> list[Stretch] | None:
-            if mode == "natural":
-                places, score = natural_match(wanted, parsed.without, text, self._halt) or (None, 0)
-            else:
-                if mode == "words":
-                    places = words_match(parsed, text, typing=typing, halt=self._halt)
-                else:
-                    places = literal_match(parsed.literal, text) or None
-                    if places and words_match(unwanted, text) is None:
-                        places = None
-                score = len(places or ())
-            if places is not None:
-                scores.append(score)
-            return places
-
-        return judge
-
-    def _found_hit(self, one: Found, score: float) -> Hit:
-        shown, spans = excerpt(one.text, one.places, self._width)
-        return Hit(
-            one.layer, one.path, one.line, shown, spans, score, one.when, one.session, one.entry,
-            one.role, one.tool,
-        )  # fmt: skip
+def _none(query: Query, said: Why) -> SearchResult:
+    return SearchResult((), 0, {}, query.mode, said.words, causes=said.causes)

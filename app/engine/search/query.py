@@ -21,6 +21,7 @@ from app.engine.search.stems import stem
 from app.engine.search.terms import STEM_MARK, Token, fold, tokens
 
 LONGEST_QUERY = 2_000
+NO_SIGNS = "There are no letters or digits to search for."
 """Characters of a query that count."""
 MOST_TERMS = 48
 """Terms of a query that count."""
@@ -196,7 +197,7 @@ def _why_empty(text: str, parsed: Parsed) -> str:
         return "Nothing to search for yet."
     if any(char.isalnum() for char in text):
         return "This is no text that is searched: one word without end."
-    return "There are no letters or digits to search for."
+    return NO_SIGNS
 
 
 def term_of(text: str, quoted: bool = False, star: bool = False) -> Term | None:

@@ -25,6 +25,7 @@ from app.engine.search.literal import Stopped
 from app.engine.search.store import Damaged, Store
 
 log = logging.getLogger(__name__)
+GROWING = "The index is still being built"
 
 
 class _Job:
@@ -163,12 +164,13 @@ class Reader:
             except Damaged:
                 return None, "The index cannot be used; the files were read instead."
         if state.state == "building":
-            note = f"The index is still being built ({state.done} of {state.total} files)."
-            return self._store, note
+            return self._store, f"{GROWING} ({state.done} of {state.total} files)."
         return self._store, ""
 
 
 def _noted(result: SearchResult, note: str) -> SearchResult:
     if not note:
         return result
-    return replace(result, reason=f"{note} {result.reason}".strip(), complete=False)
+    causes = result.causes | {"building"} if note.startswith(GROWING) else result.causes
+    reason = f"{note} {result.reason}".strip()
+    return replace(result, reason=reason, causes=causes, complete=False)

@@ -6,10 +6,19 @@ Synchronous.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from app.engine.records import Cause
 from app.engine.search.natural import natural_expression, natural_terms
 from app.engine.search.nearest import in_turn, nearest_words
-from app.engine.search.query import Filters, Parsed, Term, without_expression, words_expression
+from app.engine.search.query import (
+    NO_SIGNS,
+    Filters,
+    Parsed,
+    Term,
+    without_expression,
+    words_expression,
+)
 from app.engine.search.store import Store
 
 MOST_WORDS = 4
@@ -18,10 +27,27 @@ MOST_LIKE = 3
 """Words of nearly the same spelling that a sentence names."""
 
 
+class Why(NamedTuple):
+    """Why there are no hits, in a sentence or two, and as what a program can go by."""
+
+    words: str
+    causes: frozenset[Cause]
+
+
+def why(words: str, *causes: Cause) -> Why:
+    """The same, its causes one by one."""
+    return Why(words, frozenset(causes))
+
+
+def why_nothing_asked(parsed: Parsed) -> Why:
+    """Why a query that holds nothing to look for has no hits."""
+    return why(parsed.empty, "signs") if parsed.empty == NO_SIGNS else why(parsed.empty)
+
+
 def why_none(
     store: Store | None, parsed: Parsed, always: Filters, *, gone: int, partial: bool
-) -> str:
-    """One sentence, or two when files are left out of the index altogether.
+) -> Why:
+    """Two sentences when files are left out of the index altogether.
 
     `always` are filters the person did not set, of which nothing is told. `gone` matches stand in
     the index, but no longer in their files; `partial`: not everything could be looked through in
@@ -31,28 +57,33 @@ def why_none(
     unknown = "" if store is None else _unknown_sessions(store, parsed.filters)
     if behind:
         noun = "match" if behind == 1 else "matches"
-        return f"{unknown} The filters leave out {behind} {noun}.".strip()
+        words = f"{unknown} The filters leave out {behind} {noun}.".strip()
+        return why(words, "filters", "session") if unknown else why(words, "filters")
     if unknown:
-        return unknown
+        return why(unknown, "session")
     if gone:
         noun = "match has" if gone == 1 else "matches have"
-        return f"{gone} {noun} gone from the files since they were indexed."
-    said = [_nothing(parsed, partial)]
+        words = f"{gone} {noun} gone from the files since they were indexed."
+        return why(words, "gone")
+    nothing = _nothing(parsed, partial)
     left_out = 0 if store is None else len(store.left_out())
-    if left_out:
-        noun, whose = ("file is", "its") if left_out == 1 else ("files are", "their")
-        said.append(f"{left_out} {noun} not indexed, as {whose} text cannot be read.")
-    return " ".join(said)
+    if not left_out:
+        return nothing
+    noun, whose = ("file is", "its") if left_out == 1 else ("files are", "their")
+    said = f"{nothing.words} {left_out} {noun} not indexed, as {whose} text cannot be read."
+    return why(said, *nothing.causes, "left_out")
 
 
-def _nothing(parsed: Parsed, partial: bool) -> str:
+def _nothing(parsed: Parsed, partial: bool) -> Why:
     if partial:
-        return "Nothing was found in what could be looked through in time."
+        words = "Nothing was found in what could be looked through in time."
+        return why(words, "late")
     single = [t.text for t in parsed.terms if len(t.main) == 1 and len(t.main[0]) == 1]
     if single and len(single) == len(parsed.groups) and not parsed.terms[0].open:
         one = single[0]
-        return f"“{one}” is too short: no word is it alone. {one}* finds words that begin with it."
-    return "No line or message holds this."
+        words = f"“{one}” is too short: no word is it alone. {one}* finds words that begin with it."
+        return why(words, "short")
+    return why("No line or message holds this.")
 
 
 def _unknown_sessions(store: Store, filters: Filters) -> str:

@@ -213,7 +213,7 @@ def test_target_fills_the_field(qloop, until, pane, ask):
 
 def test_no_hits_names_the_reason_and_the_ways_out_with_their_counts(qloop, until, pane, ask):
     everything = ask.hits
-    ask.reason = "The filters leave out 4 matches."
+    ask.reason, ask.causes = "The filters leave out 4 matches.", frozenset({"filters"})
     real = ask.search
 
     async def search(query):

@@ -87,6 +87,7 @@ def test_nothing_found_without_an_index_leads_to_one(qloop, until, pane, ask):
 def test_nothing_found_while_the_index_grows_says_so(qloop, until, pane, ask):
     ask.hits, ask.state = (), IndexState("building", 3, 10)
     ask.reason = "The index is still being built (3 of 10 files). No line or message holds this."
+    ask.causes = frozenset({"building"})
     pane.activate()
     settle(qloop, until, pane, lambda: "3 of 10 files" in foot_text(pane))
     pane.field.set_query("upload")

@@ -154,6 +154,7 @@ def test_a_word_that_is_too_short_is_offered_as_a_beginning_and_letter_by_letter
 
     ask.search = search
     ask.reason = "“x” is too short: no word is it alone. x* finds words that begin with it."
+    ask.causes = frozenset({"short"})
     pane.set_mode("words")
     pane.field.set_query("x")
     settle(qloop, until, pane, lambda: pane.parts.none.ways)
@@ -178,17 +179,14 @@ def only(ask, hits):
 
 
 @pytest.mark.parametrize(
-    ("typed", "reason", "head"),
-    [
-        ("->", "There are no letters or digits to search for.", "Nothing to search for in this"),
-        ("pload", "Nothing was found in what could be looked through in time.", "No hits"),
-    ],
+    ("typed", "cause", "head"),
+    [("->", "signs", "Nothing to search for in this"), ("pload", "late", "No hits")],
 )
 def test_what_was_hardly_looked_for_letter_by_letter_is_offered_so(
-    qloop, until, pane, ask, typed, reason, head
+    qloop, until, pane, ask, typed, cause, head
 ):
     only(ask, lambda query: query.mode == "literal")
-    ask.reason = reason
+    ask.reason, ask.causes = "Nothing was found.", frozenset({cause})
     pane.field.set_query(typed)
     settle(qloop, until, pane, lambda: pane.parts.none.ways)
     assert pane.parts.none.head.text() == head
@@ -227,6 +225,7 @@ def test_files_that_are_not_indexed_can_be_looked_at_and_copied(
 ):
     only(ask, lambda query: helps and query.text == "uplo*")
     ask.reason = "No line or message holds this. 2 files are not indexed, as …"
+    ask.causes = frozenset({"left_out"})
     ask.files = [LeftOut("memory/a.md", "is written in UTF-16"), LeftOut("b", "cannot be read")]
     pane.field.set_query("uploxx")
     settle(qloop, until, pane, lambda: pane.parts.none.ways)

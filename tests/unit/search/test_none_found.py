@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.engine.records import Query
+from app.engine.search import answers
 from app.engine.search.index import MemoryIndex
 from tests.helpers.searching import put, said, talk, with_index
 
@@ -53,6 +54,7 @@ def test_filters_say_how_much_they_leave_out(tmp_path: Path) -> None:
     async def work(index: MemoryIndex) -> None:
         result = await index.search(Query("lamp in:daily"))
         assert result.reason == "The filters leave out 2 matches."
+        assert result.causes == {"filters"}
         result = await index.search(Query("lamp", layers=frozenset({"sessions"})))
         assert result.reason == "The filters leave out 2 matches."
 
@@ -67,6 +69,7 @@ def test_a_single_letter_is_too_short(tmp_path: Path) -> None:
         assert not result.hits
         assert "too short" in result.reason
         assert "q*" in result.reason
+        assert result.causes == {"short"}
 
     with_index(tmp_path, work)
 
@@ -89,6 +92,7 @@ def test_signs_alone_are_found_letter_by_letter(
             signs = await index.search(Query(typed))
             assert not signs.hits
             assert signs.reason.endswith("There are no letters or digits to search for.")
+            assert signs.causes == {"signs"}
         for nothing in ("=>", "=> in:memory", '"', " "):
             assert not (await index.search(Query(nothing, mode="literal"))).hits
         assert len((await index.search(Query("in:memory", mode="literal"))).hits) == 4
@@ -106,6 +110,7 @@ def test_files_that_are_not_indexed_are_told(tmp_path: Path) -> None:
     async def work(index: MemoryIndex) -> None:
         result = await index.search(Query("港口"))
         assert "1 file is not indexed, as its text" in result.reason
+        assert result.causes == {"left_out"}
         (left_out,) = await index.left_out()
         assert left_out.path == "memory/2026-06-02.md"
         assert left_out.why.startswith("is written in")
@@ -318,8 +323,28 @@ def test_a_session_that_is_none_is_told(tmp_path: Path) -> None:
         unknown = "There is no session whose id begins with “hum”."
         none = await index.search(Query("probe session:hum"))
         assert none.reason == f"{unknown} The filters leave out 1 match."
-        assert (await index.search(Query("session:hum"))).reason == unknown
+        assert none.causes == {"filters", "session"}
+        alone = await index.search(Query("session:hum"))
+        assert (alone.reason, alone.causes) == (unknown, {"session"})
         assert (await index.search(Query("session:s session:hum lamp"))).reason != unknown
         assert (await index.search(Query("session:s- probe"))).hits
 
     with_index(tmp_path, work)
+
+
+def test_what_could_not_be_looked_at_yet_or_in_time_is_a_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "MEMORY.md", "- the lamp\n")
+
+    async def growing(index: MemoryIndex) -> None:
+        assert index.state.state == "building"
+        assert (await index.search(Query("harbour"))).causes == {"building"}
+
+    async def slow(index: MemoryIndex) -> None:
+        monkeypatch.setattr(answers, "SCAN_SECONDS", 0.0)
+        assert (await index.search(Query("harbour"))).causes == {"late"}
+
+    with_index(tmp_path, growing, whole=False)
+    put(tmp_path, ".palimpsest/index.db", "no database at all")
+    with_index(tmp_path, slow, whole=False)

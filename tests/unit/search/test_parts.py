@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from app.engine.search import index as search_index
+from app.engine.search import writer as search_writer
 from app.engine.search.index import MemoryIndex
 from app.engine.search.preparing import from_string
 from app.engine.search.store import PARTS, Store
@@ -65,7 +65,7 @@ def test_the_room_that_the_log_took_while_a_pass_went_on_is_given_back(tmp_path:
 def test_all_can_be_found_before_the_parts_are_merged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_index, "TIDY", 0)
+    monkeypatch.setattr(search_writer, "TIDY", 0)
     seen: list[tuple[str, int]] = []
     found: list[int] = []
     tidy = Store.tidy

@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from app.engine.records import LAYERS, Hit, HitPlace, IndexState, LeftOut, Query, SearchResult
+from app.engine.records import (
+    LAYERS,
+    Cause,
+    Hit,
+    HitPlace,
+    IndexState,
+    LeftOut,
+    Query,
+    SearchResult,
+)
 from app.gui.look.text import number, plural, tr
 from app.gui.panes.search.filters import Filter, joined, split
 from app.gui.panes.search.model import IN_ALL, LAYER_WORDS
@@ -161,7 +170,8 @@ async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str
     ]
     if asked.layer != "all":
         tries.append(("search", tr("Look in all places"), replace(asked, layer="all")))
-    if "too short" in found.result.reason:
+    causes = found.result.causes
+    if "short" in causes:
         begun = joined(filters, " ".join(f"{word}*" for word in rest.split()))
         title = tr("Words that begin with “{word}”", word=rest)
         tries.append(("text-search", title, replace(asked, text=begun)))
@@ -178,8 +188,7 @@ async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str
             ("messages-square", tr("Ask in plain words instead"), replace(asked, mode="natural"))
         )
     # "auto" tried it, but not for signs alone, and not for long.
-    hardly = any(why in found.result.reason for why in ("no letters or digits", "in time"))
-    if asked.mode in ("words", "natural") or (asked.mode == "auto" and hardly):
+    if asked.mode in ("words", "natural") or (asked.mode == "auto" and causes & {"signs", "late"}):
         tries.append(
             ("case-sensitive", tr("Search letter by letter"), replace(asked, mode="literal"))
         )
@@ -198,7 +207,7 @@ async def ways_out(ask: Any, found: Answer, filters: Sequence[Filter], rest: str
     elif not out and len(words) == 1:
         out += await _begun(ask, asked, filters, words[0])
     files: tuple[LeftOut, ...] = ()
-    if "not indexed" in found.result.reason:
+    if "left_out" in causes:
         files = tuple(await ask.left_out())
     title = tr("See what is not indexed, and why")
     named = [Out("file-x", title, 0, "", "", "", files)] if files else []
@@ -253,15 +262,15 @@ def _icon(one: Filter) -> str:
     return "calendar-x" if days else "funnel-x"
 
 
-def reason_head(asked: Asked, reason: str, filters: Sequence[Filter]) -> str:
+def reason_head(asked: Asked, causes: frozenset[Cause], filters: Sequence[Filter]) -> str:
     """The reason for an empty result, as a heading."""
-    if "filters leave out" in reason:
+    if "filters" in causes:
         return tr("No hits, because of the filters") if filters else tr("No hits in this place")
     if asked.layer != "all":
         return tr("No hits in this place")
-    if "being built" in reason:
+    if "building" in causes:
         return tr("No hits so far, the index is being built")
-    if "no letters or digits" in reason:
+    if "signs" in causes:
         return tr("Nothing to search for in this")
     return tr("No hits")
 

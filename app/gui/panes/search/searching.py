@@ -173,7 +173,7 @@ class Searching:
         ask, none = self._pane.desk.engine.ask, self._parts.none
         before, self._pane.results.answer = self._pane.results.answer, found
         filters = self._pane.field.filters()
-        head = reason_head(found.asked, found.result.reason, filters)
+        head = reason_head(found.asked, found.result.causes, filters)
         index = await ask.index()
         looking = asyncio.ensure_future(ways_out(ask, found, filters, self._pane.field.words()))
         try:
