@@ -23,7 +23,7 @@ STOPS = (
 
 pytestmark = [
     pytest.mark.model,
-    pytest.mark.timeout(420),
+    pytest.mark.timeout(820),
     pytest.mark.skipif(
         present(BUILTIN, places.models_dir()) is None, reason="the built-in model is not fetched"
     ),
@@ -38,7 +38,7 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, "-m", "app", "tour", "--out", str(out)],
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=800,
         env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
     )
     assert done.returncode == 0, done.stderr
