@@ -7,6 +7,7 @@ at the window's right edge. Cancel and the runs a person may ask for are actions
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QPoint, QTimer
@@ -15,7 +16,7 @@ from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from app.engine.errors import UserError
 from app.engine.events import Activity, Changed
-from app.engine.records import JobInfo
+from app.engine.records import Due, JobInfo
 from app.gui.look.text import plural, tr
 from app.gui.panes.activity import model
 from app.gui.panes.activity.card import NextLine, RunningCard
@@ -44,6 +45,7 @@ class ActivityPane(Pane):
         self.filter = "all"
         self._seen: deque[JobInfo] = deque(maxlen=SEEN_LIMIT)
         self._seen_count = 0
+        self._asked = self._told = 0  # looks at the jobs: the last one begun, the one shown
         self._said = ""
         self._titles: dict[str, str] = {}
         self._inspector_shown = False
@@ -118,9 +120,16 @@ class ActivityPane(Pane):
         """Look at the jobs again; choice and scroll position stay."""
         if self.desk.engine is None:  # the workspace could not be opened; the window says so
             return
-        self.jobs = await self.desk.engine.ask.jobs(LIMIT)
+        self._asked += 1
+        asked = self._asked
+        jobs = await self.desk.engine.ask.jobs(LIMIT)
+        if asked < self._told:
+            return  # a later look was answered first
+        self._told, self.jobs = asked, jobs
         self._show()
-        await self._look_ahead()
+        due = await self.desk.engine.ask.upcoming()
+        if asked == self._told:
+            self._show_ahead(due)
 
     async def open(self, target: Target) -> None:
         """Choose the job of that id."""
@@ -177,9 +186,8 @@ class ActivityPane(Pane):
         elif row.data and row.data[0] != self.detail.job:
             self._on_chosen(row)
 
-    async def _look_ahead(self) -> None:
+    def _show_ahead(self, due: Sequence[Due]) -> None:
         queue = model.waiting_words(self.jobs)
-        due = await self.desk.engine.ask.upcoming()
         asked = {job.kind for job in self.jobs if job.state in ("waiting", "running")}
         words = [model.due_words(one, self.desk.now()) for one in due if one.kind not in asked]
         self.next.set_words([one for one in (queue, *words) if one])

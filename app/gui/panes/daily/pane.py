@@ -56,6 +56,9 @@ class DailyPane(Pane):
         self._archive_open = False
         self._chose = False  # a person (or a target) chose what is shown
         self._list_open = False
+        self._asked = 0  # looks at the files or at a day that were begun
+        self._told = self._told_day = 0  # which of them is shown
+        self._stay = "top"  # where the view goes with the next rows of the day
         self.side = DailySide(self.today)
         self.page = DayPage(self.notices)
         self.cards = self.page.cards
@@ -98,7 +101,7 @@ class DailyPane(Pane):
     async def refresh(self) -> None:
         """The list of files, and what is shown of them."""
         self.look_at_clock()
-        self.files = await self.desk.engine.ask.days()
+        await self._look()
         self._show_files()
         if not self._chose and self.day == self.today and self.today not in by_day(self.files):
             newest = max(by_day(self.files), default=self.today)
@@ -109,7 +112,7 @@ class DailyPane(Pane):
 
     async def open(self, target: Target) -> None:
         """A file of `memory/`, at a line, with words to find, or at a flush's section."""
-        self.files = await self.desk.engine.ask.days()
+        await self._look()
         info = next((f for f in self.files if f.path == target.path), None)
         if target.path and info is None:
             raise Unreadable(
@@ -120,8 +123,17 @@ class DailyPane(Pane):
         if info is not None:
             self._choose_file(info)
         self._show_files()
-        await self._show_day(stay="start")
-        self.page.go_to(target)
+        self._stay = "start"
+        if await self._show_day():
+            self.page.go_to(target)
+
+    async def _look(self) -> None:
+        """The files as they are; an answer that comes behind that of a later look is dropped."""
+        self._asked += 1
+        asked = self._asked
+        files = await self.desk.engine.ask.days()
+        if asked >= self._told:
+            self._told, self.files = asked, files
 
     def find(self) -> bool:
         self.page.open_find()
@@ -142,11 +154,13 @@ class DailyPane(Pane):
         """Show a day."""
         if of == self.day and not self.file:
             return
+        self.tasks.cancel("open")  # where one was going before
         self._chose = True
         self.day, self.file, self.cards.lit = of, "", ""
         self.side.calendar.set_day(of)
         self.side.files.clear_choice()
-        self.tasks.latest("day", self._show_day(stay="start"))
+        self._stay = "start"
+        self.tasks.latest("day", self._show_day())
 
     def show_today(self) -> None:
         self.choose(self.today)
@@ -178,15 +192,20 @@ class DailyPane(Pane):
             return [self.file]
         return [info.path for info in by_day(self.files).get(self.day or self.today, [])]
 
-    async def _show_day(self, *, stay: str = "top") -> None:
-        of, file = self.day, self.file
-        paths = self._paths()
-        logs = [await self.desk.engine.ask.day(path) for path in paths]
+    async def _show_day(self) -> bool:
+        """Show what is chosen; False when something else was chosen while it was read."""
+        self._asked += 1
+        asked, of, file = self._asked, self.day, self.file
+        logs = [await self.desk.engine.ask.day(path) for path in self._paths()]
         if (of, file) != (self.day, self.file):
-            return
-        self.page.show_logs(logs, stay=stay)
-        self._say()
-        self.tasks.latest("titles", self._titles(list(self.cards.rows)))
+            return False
+        if asked > self._told_day:  # else it is shown already as a later look found it
+            self._told_day = asked
+            self.page.show_logs(logs, stay=self._stay)
+            self._stay = "top"
+            self._say()
+            self.tasks.latest("titles", self._titles(list(self.cards.rows)))
+        return True
 
     def _say(self) -> None:
         """Head, buttons and the words of an empty day."""
@@ -243,14 +262,16 @@ class DailyPane(Pane):
             self._archive_open = not self._archive_open
             self._show_files()
         elif isinstance(row.data, DayInfo):
+            self.tasks.cancel("open")
             self._chose = True
+            self._stay = "start"
             info = row.data
             self._choose_file(info)
             self.tasks.latest("day", self._show_file(info))
 
     async def _show_file(self, info: DayInfo) -> None:
-        await self._show_day(stay="start")
-        self.page.go_to(Target("daily", path=info.path, line=1))
+        if await self._show_day():
+            self.page.go_to(Target("daily", path=info.path, line=1))
 
     def on_act(self, row: CardRow, act: str) -> None:
         """A link or the state of a row."""
@@ -309,8 +330,12 @@ class DailyPane(Pane):
         self.tasks.latest("move", self._move(self.file, archived=False))
 
     async def _move(self, path: str, *, archived: bool) -> None:
+        before = self.day, self.file
         new = await self.desk.engine.do.move_day(path, archived=archived, initiator=self)
-        await self.open(Target("daily", path=new))
+        if before == (self.day, self.file):
+            await self.open(Target("daily", path=new))
+        else:  # somebody went elsewhere meanwhile
+            await self.refresh()
         name = file_name(new)
         if archived:
             self.jobs.bar.show_act(tr("{name} is in the archive", name=name))

@@ -15,11 +15,11 @@ from app.engine.errors import Unreadable
 from app.engine.events import Changed
 from app.engine.records import EvictedInfo, TextPage
 from app.gui.look.text import plural, tr
+from app.gui.panes.evicted.cleaning import ask_clean
 from app.gui.panes.evicted.model import (
     SORTS,
     Origin,
     Result,
-    cleaning,
     origins,
     shown,
     to_row,
@@ -29,7 +29,6 @@ from app.gui.panes.evicted.table import ResultList, TableHead
 from app.gui.panes.evicted.text import PAGE, Hits, TextPart, search
 from app.gui.widgets.action import Action
 from app.gui.widgets.buttons import Button
-from app.gui.widgets.dialogs import ask
 from app.gui.widgets.fields import Field
 from app.gui.widgets.notices import Act, UndoBar
 from app.gui.widgets.pane import Desk, Pane, Target
@@ -50,7 +49,9 @@ class EvictedPane(Pane):
         self._infos: list[EvictedInfo] = []
         self._known = False  # whether the engine has answered yet
         self._origins: dict[str, Origin] = {}
-        self._asked: set[str] = set()
+        self._sought: set[str] = set()  # whose origin was asked for
+        self._asked = self._told = 0  # looks at the list: the last one begun, the one shown
+        self._page_wanted: object = None  # the page that is being read
         self._hits = Hits("", ())
         self._at = 0
         self._build()
@@ -146,18 +147,24 @@ class EvictedPane(Pane):
         ]  # fmt: skip
 
     async def refresh(self) -> None:
-        self._infos = await self.desk.engine.ask.evicted()
-        self._known = True
-        self._show_rows()
+        await self._look()
         self.tasks.latest("origins", self._find_origins())
+
+    async def _look(self) -> None:
+        """The list as it is; an answer that comes behind that of a later look is dropped."""
+        self._asked += 1
+        asked = self._asked
+        infos = await self.desk.engine.ask.evicted()
+        if asked < self._told:
+            return
+        self._told, self._infos, self._known = asked, infos, True
+        self._show_rows()
 
     async def open(self, target: Target) -> None:
         """Show one result, with `find` looked for in all its pages, and its hit in `line` or the
         next one behind it; the keys walk on from there."""
         if not any(i.path == target.path for i in self._infos):
-            self._infos = await self.desk.engine.ask.evicted()
-            self._known = True
-            self._show_rows()
+            await self._look()
         if not self.list.select(target.path, quiet=True):
             self.filter.clear()
             self._show_rows()
@@ -166,7 +173,7 @@ class EvictedPane(Pane):
         for begun in ("text", "find"):  # of the row that was chosen before
             self.tasks.cancel(begun)
         await self._show_text(target.path)
-        if target.find:
+        if target.find and self._reads(target.path):  # else another row was chosen meanwhile
             self.text.find_bar.show()
             self.text.well.setFocus()
             self.text.field.setText(target.find)
@@ -201,7 +208,7 @@ class EvictedPane(Pane):
         if infos and self.list.current_row() is None:
             self.list.select(infos[0].path)
         elif not infos and self._infos:
-            self.text.info = None
+            self.text.info = self._page_wanted = None
             self.text.name.setText(tr("No result matches the filter"))
             self.text.details.setText("")
             self.text.link.hide()
@@ -219,10 +226,14 @@ class EvictedPane(Pane):
         sessions = list(dict.fromkeys(i.session_id for i in self._infos if i.session_id))
         for session_id in sessions[:MOST_SESSIONS]:
             wanted = {i.path for i in self._infos if i.session_id == session_id}
-            if wanted <= self._origins.keys() | self._asked:
+            if wanted <= self._origins.keys() | self._sought:
                 continue
-            self._asked |= wanted
-            items = await self.desk.engine.ask.transcript(session_id)
+            self._sought |= wanted
+            try:
+                items = await self.desk.engine.ask.transcript(session_id)
+            except asyncio.CancelledError:  # by a newer look, which has to ask again
+                self._sought -= wanted
+                raise
             self._origins |= origins(items)
             self._show_rows()
             info = self._current()
@@ -244,6 +255,7 @@ class EvictedPane(Pane):
     # ------------------------------------------------------------------ the text
 
     def _on_chosen(self, row: Row) -> None:
+        self.tasks.cancel("find")  # in the text that was shown before
         self.tasks.latest("text", self._show_text(row.id))
 
     async def _show_text(self, path: str) -> None:
@@ -256,6 +268,7 @@ class EvictedPane(Pane):
             if not self.text.field.hasFocus():
                 self.text.find_bar.hide()
         self.text.show_result(info, self._origins.get(path))
+        self._page_wanted = None
         if info.state == "missing":
             self.text.show_none(
                 tr(
@@ -264,24 +277,35 @@ class EvictedPane(Pane):
                 )
             )
             return
-        await self._show_page(0)
-        if self.text.find_bar.isVisible() and self.text.field.text():
-            await self._search(self.text.field.text())
+        shown = await self._show_page(0)
+        if shown and self.text.find_bar.isVisible() and self.text.field.text():
+            self.tasks.latest("find", self._search(self.text.field.text()))
 
-    async def _show_page(self, number: int) -> None:
+    def _reads(self, path: str) -> bool:
+        """Whether that is the result whose text is shown."""
+        return self.text.info is not None and self.text.info.path == path
+
+    async def _show_page(self, number: int) -> bool:
+        """False when there is none, or another page was wanted while it was read."""
         info = self.text.info
         if info is None:
-            return
+            return False
+        self._page_wanted = wanted = object()
         try:
-            self.text.show_page(await self._read(info.path, number * PAGE, PAGE))
+            page = await self._read(info.path, number * PAGE, PAGE)
         except Unreadable as error:
-            self.text.show_none(f"{error} {error.remedy}")
-            return
+            if wanted is self._page_wanted:
+                self.text.show_none(f"{error} {error.remedy}")
+            return False
+        if wanted is not self._page_wanted:
+            return False
+        self.text.show_page(page)
         if self._hits.total:
             which = self._hits.first_on(self.text.page)
             self._at = which
             self.text.mark_hit(self._hits.needle, 0)
             self.text.set_count(which, self._hits.total, self._hits.needle)
+        return True
 
     async def _read(self, path: str, start: int, length: int) -> TextPage:
         return await self.desk.engine.ask.evicted_page(path, start, length)
@@ -318,7 +342,10 @@ class EvictedPane(Pane):
             self.text.mark_hit("", 0)
             self.text.set_count(0, 0, needle)
             return
-        self._hits = await search(self._read, info.path, needle, line)
+        hits = await search(self._read, info.path, needle, line)
+        if not self._reads(info.path) or needle != self.text.field.text():
+            return  # another text, or other words, are wanted by now
+        self._hits = hits
         self.text.know_lines(self._hits)
         if not self._hits.total:
             self.text.mark_hit("", 0)
@@ -328,14 +355,14 @@ class EvictedPane(Pane):
 
     def walk(self, by: int) -> None:
         """To the next or previous hit, over all pages; round at the ends."""
-        if self._hits.total:
-            at = (self._at + by) % self._hits.total
-            self.tasks.latest("find", self._go_to(at))
+        if self._hits.total and self._hits.needle == self.text.field.text():
+            self._at = (self._at + by) % self._hits.total
+            self.tasks.latest("find", self._go_to(self._at))
 
     async def _go_to(self, at: int) -> None:
         page, which = self._hits.place(at)
-        if page != self.text.page:
-            await self._show_page(page)
+        if page != self.text.page and not await self._show_page(page):
+            return
         self._at = at
         self.text.mark_hit(self._hits.needle, which)
         self.text.set_count(at, self._hits.total, self._hits.needle)
@@ -354,31 +381,11 @@ class EvictedPane(Pane):
                 tr("Choose the results to clean up; missing files are gone already."), tone="info"
             )
             return
-        said = await self._ask_clean(chosen, orphans) if chosen else "orphans"
+        said = await ask_clean(self.window(), chosen, orphans) if chosen else "orphans"
         if said == "orphans":
-            chosen, said = orphans, await self._ask_clean(orphans, [])
+            chosen, said = orphans, await ask_clean(self.window(), orphans, [])
         if said == "go":
             await self._clean(chosen)
-
-    async def _ask_clean(self, infos: list[EvictedInfo], orphans: list[EvictedInfo]) -> str:
-        """Show what would go: "go", "orphans" to see those instead, "" to keep all."""
-        head, files = cleaning(infos)
-        others = len(orphans) if {i.path for i in orphans} - {i.path for i in infos} else 0
-        see = plural(others, "See the {n} without a session", "See the {n} without a session")
-        buttons = [("", tr("Keep"), "quiet")]
-        buttons += [("orphans", see, "plain")] if others else []
-        go = plural(len(infos), "Move {n} to the trash", "Move {n} to the trash")
-        return await ask(
-            self.window(),
-            tr("Clean up {what}", what=head),
-            tr(
-                "These files go to the workspace's trash. Their sessions keep the place, and the "
-                "log keeps the text."
-            ),
-            [*buttons, ("go", go, "danger")],
-            code=files,
-            width=620,
-        )
 
     async def _clean(self, infos: list[EvictedInfo]) -> None:
         gone = await self.desk.engine.do.clean_evicted([i.path for i in infos], initiator=self)
