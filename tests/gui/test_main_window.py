@@ -366,3 +366,14 @@ def test_scoring_prefers_beginnings_of_words():
     assert score("mem", "Go to Memory")[0] > score("mem", "Some other them")[0]
     assert score("对账", "周报草稿与对账")[1] == (5, 6)
     assert score("", "x") == (0, ())
+
+
+def test_a_pane_that_was_left_does_not_fold_the_inspector_of_the_next(window):
+    window.start()
+    window.show_target(Target("activity"))
+    window.show_target(Target("chat"))
+    assert window.stage.inspector_visible()
+    window.pane("activity").inspector_toggled.emit()  # as `open` does when its answer comes late
+    assert window.stage.inspector_visible()
+    window.pane("chat").inspector_toggled.emit()
+    assert not window.stage.inspector_visible()

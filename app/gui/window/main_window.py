@@ -182,7 +182,7 @@ class MainWindow(QWidget):
         pane.go.connect(self.show_target)
         pane.showing.connect(self._on_showing)
         pane.measured.connect(self.status.show_tokens)
-        pane.inspector_toggled.connect(self.toggle_inspector)
+        pane.inspector_toggled.connect(lambda: self._on_inspector_toggled(pane))
         pane.inspector_changed.connect(lambda: self._on_inspector_changed(pane))
         self.catalogue.add(pane.actions())
 
@@ -366,6 +366,10 @@ class MainWindow(QWidget):
         pane = self._panes.get(self._place)
         if pane is not None:
             pane.on_inspector(seen)
+
+    def _on_inspector_toggled(self, pane: Pane) -> None:
+        if pane is self._panes.get(self._place):  # a pane that was left may ask late
+            self.toggle_inspector()
 
     def _on_inspector_changed(self, pane: Pane) -> None:
         if pane is self._panes.get(self._place):

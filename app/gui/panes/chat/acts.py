@@ -50,7 +50,8 @@ class SessionActs:
         pane, session_id = self.pane, self.pane.session_id
         title = preview(pane.session_title(), 40)
         await pane.desk.engine.do.trash_session(session_id, initiator=pane)
-        await pane.enter_any(but=session_id)
+        if pane.session_id == session_id:  # else somebody went elsewhere meanwhile
+            await pane.enter_any(but=session_id)
 
         async def back() -> None:
             await pane.desk.engine.do.restore_session(session_id, initiator=pane)
@@ -71,6 +72,8 @@ class SessionActs:
         finally:
             self._compacting = False
             pane.panel.set_busy(False)
+        if session_id != pane.session_id:
+            return  # what is said here is of the session that is shown
         if report.covered:
             pane.bar.show_act(_compacted(report))
         else:
@@ -83,6 +86,8 @@ class SessionActs:
         engine = pane.desk.engine
         report = await engine.ask.compaction_preview(session_id)
         view = await engine.ask.context(session_id)
+        if session_id != pane.session_id:
+            return
         history = [p for p in view.parts if p.kind in ("history", "summary")]
         lines: list[str] = []
         for at, part in enumerate(history[: report.covered + report.kept]):
@@ -146,7 +151,7 @@ class SessionActs:
             )
             return
         done = await pane.desk.engine.do.remember(
-            fact, session_id=pane.session_id, entry_id=entry_id, initiator=pane
+            fact, session_id=pane.reading.session_id, entry_id=entry_id, initiator=pane
         )
         count = max(done.added, 1)
         said = plural(count, "{n} line saved to memory", "{n} lines saved to memory")
@@ -239,7 +244,8 @@ class SessionActs:
             one("newest", tr("Newest message"), "arrow-down", pane.view.show_newest, "Ctrl+End"),
             one("trash", tr("Move this session to the trash"), "trash", self.trash,
                 "Ctrl+Shift+Del"),
-            one("steps", tr("First steps"), "footprints", pane.guide.show, "Ctrl+Alt+F",
+            one("steps", tr("First steps"), "footprints",
+                lambda: pane.tasks.latest("guide", pane.guide.show()), "Ctrl+Alt+F",
                 lambda: "", "Help"),
         ]  # fmt: skip
 

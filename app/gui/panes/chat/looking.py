@@ -29,6 +29,7 @@ class ContextWatch(QObject):
         super().__init__(pane)
         self.pane = pane
         self._sent: dict[str, ContextView] = {}  # session id: its last request
+        self._shown = ""  # the session whose request is shown
         self._soon = QTimer(self, singleShot=True, interval=PAUSE)
         self._soon.timeout.connect(self.now)
 
@@ -43,7 +44,7 @@ class ContextWatch(QObject):
 
     def sent(self, session_id: str) -> None:
         """A reply of that session ended: its request is what the next one is compared with."""
-        if self.pane.panel.view is not None and session_id == self.pane.session_id:
+        if self.pane.panel.view is not None and session_id == self._shown:
             self._sent[session_id] = self.pane.panel.view
 
     async def _read(self) -> None:
@@ -53,6 +54,7 @@ class ContextWatch(QObject):
             view = await ask.context(session_id, pane.foot.composer.text())
             if session_id != pane.session_id:
                 return
+            self._shown = session_id
             pane.panel.show_view(view, self._sent.get(session_id))
             pane.measured.emit(view.total, view.window.tokens)
             if pane.panel.isVisible():
@@ -60,7 +62,8 @@ class ContextWatch(QObject):
                 if session_id == pane.session_id:
                     pane.panel.show_report(report)
         except UserError as error:
-            pane.panel.show_problem(error)
+            if session_id == pane.session_id:
+                pane.panel.show_problem(error)
 
     def model(self) -> None:
         if self.pane.desk.engine is not None:

@@ -59,6 +59,7 @@ class ChatPane(Pane):
         self.finder = FindBar(self.view)
         self._info: SessionInfo | None = None
         self.fresh = ""  # a new session that has no message yet
+        self._asked = self._told = 0  # looks at the newest items: the last one begun, the one shown
         self._build()
         self.bar = UndoBar(self.middle)
         self._wire()
@@ -95,7 +96,7 @@ class ChatPane(Pane):
         self.hub.undo.connect(lambda: self._start(self.acts.undo_saved()))
         self.view.earlier_wanted.connect(lambda: self.tasks.latest("earlier", self._earlier()))
         self.view.later_wanted.connect(lambda: self.tasks.latest("earlier", self._later()))
-        self.view.newest_wanted.connect(lambda: self.tasks.latest("earlier", self._newest()))
+        self.view.newest_wanted.connect(self._newest)
         self.foot.sent.connect(self.talk.on_sent)
         self.foot.stopped.connect(self.stop)
         self.foot.edited.connect(self._on_edited)
@@ -139,7 +140,8 @@ class ChatPane(Pane):
 
     async def open(self, target: Target) -> None:
         """A session, an item in it, or a new one (`section="new"`)."""
-        self.tasks.cancel("refresh")
+        for name in ("refresh", "guide"):
+            self.tasks.cancel(name)
         self.guide.leave()
         if target.section == "new":
             await self.new_session()
@@ -190,8 +192,11 @@ class ChatPane(Pane):
         return self.fresh
 
     async def enter_any(self, but: str = "") -> None:
-        """Show the newest session (not `but`), or a new one."""
+        """Show the newest session (not `but`), or a new one, unless one is entered meanwhile."""
+        before = self.session_id
         sessions = [s for s in await self.desk.engine.ask.sessions() if s.id != but]
+        if self.session_id != before:
+            return
         if sessions:
             await self._open_session(sessions[0].id)
         elif self.off():
@@ -206,6 +211,8 @@ class ChatPane(Pane):
         try:
             await self._read()
         except SessionNotFound as error:
+            if session_id != self.session_id:
+                return
             self.fresh = "" if session_id == self.fresh else self.fresh
             self.session_id = ""
             await self.enter_any(but=session_id)
@@ -217,7 +224,7 @@ class ChatPane(Pane):
     def _enter(self, session_id: str) -> None:
         if session_id == self.session_id:
             return
-        self.session_id = self.hub.session_id = session_id
+        self.session_id = session_id
         self.foot.composer.set_text(self.talk.drafts.get(session_id))
         self.talk.show_queue()
         self.bar.close_bar()
@@ -226,12 +233,15 @@ class ChatPane(Pane):
 
     async def _read(self) -> None:
         """The newest items again; older ones that are loaded stay."""
-        session_id = self.session_id
+        self._asked += 1
+        asked, session_id = self._asked, self.session_id
         page = await self.desk.engine.ask.transcript(session_id, limit=PAGE)
-        if session_id != self.session_id:
-            return
+        if session_id != self.session_id or asked < self._told:
+            return  # another session was entered, or a later look was answered first
+        self._told = asked
         if self.reading.session_id != session_id:
             self.reading, self._info = Reading(session_id), None
+            self.hub.session_id = session_id
             self.view.clear()
             self.tasks.latest("title", self.read_title())
         if self.reading.more_after:
@@ -253,10 +263,10 @@ class ChatPane(Pane):
             self._show()
             self.view.show_later()
 
-    async def _newest(self) -> None:
+    def _newest(self) -> None:
         self.reading.leave()
         self.view.clear()
-        await self._read()
+        self.tasks.latest("read", self._read())
 
     async def _reveal(self, entry_id: str) -> None:
         """Scroll to an item; when it is not loaded, what stands around it is shown instead."""
@@ -379,9 +389,12 @@ class ChatPane(Pane):
             self.tasks.latest("stop", self.desk.engine.do.stop(self.session_id))
 
     def _on_whole(self, item_id: str, take: object) -> None:
+        session_id, row = self.reading.session_id, self.view.row(item_id)
+
         async def fetch() -> None:
-            text = await self.desk.engine.ask.full_text(self.session_id, item_id)
-            take(text)  # type: ignore[operator]
+            text = await self.desk.engine.ask.full_text(session_id, item_id)
+            if self.view.row(item_id) is row:  # else it is gone, with what was to be shown in it
+                take(text)  # type: ignore[operator]
 
         self._start(fetch())
 
