@@ -81,7 +81,7 @@ class MemoryIndex:
 
     async def open(self) -> IndexState:
         """Open the index, or find that it has to be built; never fails, never waits for a build."""
-        self._writer.state = await self._writer.run(self._writer.open)
+        await self._writer.run(self._writer.open)
         return self.state
 
     async def close(self) -> None:
@@ -104,8 +104,10 @@ class MemoryIndex:
         if self.state.state in ("building", "unavailable"):
             return self.state
         if await self._told(lambda store: store.astray(), False):
-            async with self._passing, self._reader.paused():
-                writer.state = await writer.run(writer.open_again)
+            async with self._passing:
+                if not writer.closed:
+                    async with self._reader.paused():
+                        await writer.run(writer.open_again)
             return self.state
         found = await self._told(lambda store: behind(self.walk().marks, store.files()), None)
         if found is not None and self.state.state not in ("building", "unavailable"):
@@ -153,15 +155,14 @@ class MemoryIndex:
         begun, before, writer = time.monotonic(), self.state, self._writer
         held = (await writer.run(writer.figures))[2]
         anew = rebuild or writer.store is None or before.state == "unavailable"
-        beside: Building | None = None
+        beside = Building(self._path, str(self._root)) if anew else None
         try:
-            if anew:
-                beside = await writer.run(Building, self._path, str(self._root))
+            if beside is not None:
+                await writer.run(beside.begin)
             changed = await self._pass(beside and beside.store, progress)
             if beside is not None:
                 await writer.tidy_up(beside.store, held=0)
-                async with self._reader.paused():  # no search runs meanwhile
-                    await writer.run(writer.swap, beside)
+                await self._swap(beside)
                 changed += await self._pass(None, None)
             files, documents, terms = await writer.run(writer.figures)
         except BaseException:
@@ -173,6 +174,16 @@ class MemoryIndex:
         if changed:
             await writer.tidy_up(None, held=terms if anew else held)
         return Indexed(files, documents, terms, changed, time.monotonic() - begun, anew)
+
+    async def _swap(self, built: Building) -> None:
+        """Put the new index in its place; no search runs until that is done, also when who asked
+        for it goes away: one would open the old file beside the new one's log."""
+        async with self._reader.paused():
+            swapping = asyncio.ensure_future(self._writer.run(self._writer.swap, built))
+            try:
+                await asyncio.shield(swapping)
+            finally:
+                await asyncio.wait({swapping})
 
     def _left_off(self, before: IndexState) -> None:
         """A pass ended too early: the index in use is as good as it was, and `check` says more."""

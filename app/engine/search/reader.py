@@ -25,6 +25,7 @@ from app.engine.search.literal import Stopped
 from app.engine.search.store import Damaged, Store
 
 log = logging.getLogger(__name__)
+_BROKEN = (apsw.CorruptError, apsw.NotADBError)
 GROWING = "The index is still being built"
 
 
@@ -132,7 +133,7 @@ class Reader:
         except apsw.Error as error:
             log.warning("the index failed while searching: %s", error)
             self._close()
-            if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
+            if isinstance(error, _BROKEN):
                 self._damaged("The index is damaged.")
             note = "The index failed; the files were read instead."
             return _noted(self._ask(job, None, query, width), note)
@@ -161,7 +162,9 @@ class Reader:
         if self._store is None:
             try:
                 self._store = Store(self._path, str(self._root), reading=True)
-            except Damaged:
+            except Damaged as error:
+                if isinstance(error.__cause__, (*_BROKEN, apsw.SQLError)):  # or of no tables
+                    self._damaged("The index is damaged.")
                 return None, "The index cannot be used; the files were read instead."
         if state.state == "building":
             return self._store, f"{GROWING} ({state.done} of {state.total} files)."

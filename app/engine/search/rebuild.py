@@ -23,25 +23,32 @@ _PARTS = ("", "-wal", "-shm", "-journal")
 class Building:
     """A new, empty index beside `path`: `store` is written to, then it takes its place or goes.
 
-    Raises `StorageError`, also when another program builds one.
+    It is there from `begin` on, so that who did not wait for that to end can still abandon it.
     """
+
+    store: Store
 
     def __init__(self, path: Path, workspace: str) -> None:
         self._path = path
         self._workspace = workspace
+        self._held: Held | None = None
+
+    def begin(self) -> None:
+        """Make it. Raises `StorageError`, also when another program builds one."""
+        path = self._path
         held = try_lock(_lock_of(path))
         if held is None:
             raise StorageError(
                 "Another program builds this search index.", "Wait until it is ready, then repeat."
             )
-        self._held: Held | None = held
         try:
             _delete(path)
-            self.store = Store(_beside(path), workspace)
+            self.store = Store(_beside(path), self._workspace)
         except (Damaged, OSError) as error:
             _delete(path)
             held.release()
             raise StorageError(f"The search index could not be built: {error}.") from error
+        self._held = held
 
     def take_place(self) -> Store:
         """Rename the finished index over the old one, which nobody here has open; open it."""
@@ -59,7 +66,8 @@ class Building:
         return opened
 
     def abandon(self) -> None:
-        """Close and delete what will not be finished; nothing when it took its place."""
+        """Close and delete what will not be finished; nothing when it never began, or took its
+        place."""
         if self._held is not None:
             self.store.close()
             _delete(self._path)

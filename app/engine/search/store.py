@@ -100,9 +100,9 @@ class Store(Finding):
         self._db.set_busy_timeout(int(BUSY_SECONDS * 1000))
         if not reading:
             self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a file that is still empty
-        self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.execute("PRAGMA mmap_size=268435456")
+        # Not `mmap_size`: a file that another program cuts short would end this one by SIGBUS.
         self._db.execute(f"PRAGMA journal_size_limit={4 * PAGES * 1024}").fetchall()
         self._db.execute(
             "PRAGMA secure_delete=FAST"

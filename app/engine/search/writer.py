@@ -71,8 +71,11 @@ class Writer:
 
     # ------------------------------------------------------------------ life
 
-    def open(self) -> IndexState:
-        """Open the index, or say why it cannot be used."""
+    def open(self) -> None:
+        """Open the index, or say in `state` why it cannot be used."""
+        self.state = self._opened()
+
+    def _opened(self) -> IndexState:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             forget(self._path)
@@ -94,12 +97,13 @@ class Writer:
             self.store.close()
             self.store = None
 
-    def open_again(self) -> IndexState:
+    def open_again(self) -> None:
         """The file went, or another program put a new one in its place."""
         self.close()
         if self._path.exists():
-            return self.open()
-        return IndexState("unavailable", note="The index file is gone.")
+            self.open()
+        else:
+            self.damaged("The index file is gone.")
 
     def swap(self, built: Building) -> None:
         """Put a new index in the place of the one in use, which nobody else may have open."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,3 +180,150 @@ def test_an_index_damaged_while_in_use_is_built_anew(tmp_path: Path) -> None:
     data[4096 * 4 :] = b"\xa5" * (len(data) - 4096 * 4)
     database.write_bytes(data)
     with_index(tmp_path, work, whole=False)
+
+
+def harmed(database: Path, harm: str) -> None:
+    """Do to a file what another program may, while this one has it open."""
+    if harm == "junk":
+        with database.open("r+b") as file:
+            file.write(b"\xa5" * database.stat().st_size)
+    else:
+        os.truncate(database, 4096 if harm == "cut short" else 0)
+
+
+@pytest.mark.parametrize("harm", ["junk", "cut short", "emptied"])
+def test_an_index_harmed_under_an_open_program_ends_nothing_and_is_told(
+    tmp_path: Path, harm: str
+) -> None:
+    put(tmp_path, "MEMORY.md", "- apple pie\n")
+    talk(tmp_path, "s-1", *(said(n, f"apple {n} {'word ' * 30}") for n in range(200)))
+    database = tmp_path / ".palimpsest/index.db"
+
+    async def nothing(index: MemoryIndex) -> None:
+        assert await index.sound()
+
+    async def work(index: MemoryIndex) -> None:
+        whole = await index.search(Query("apple pie"))
+        assert whole.reason == ""
+        harmed(database, harm)
+        assert not await index.tools()
+        found = await index.search(Query("apple pie"))
+        assert [hit.text for hit in found.hits] == ["- apple pie"]
+        assert "files were read instead" in found.reason
+        assert (await index.check()).state == "unavailable"
+        assert (await index.index_all_from_workspace()).rebuilt
+        assert await index.sound()
+        assert (await index.search(Query("apple pie"))).reason == ""
+
+    with_index(tmp_path, nothing)
+    with_index(tmp_path, work)
+
+
+@pytest.mark.parametrize("harm", ["junk", "cut short", "emptied"])
+def test_that_the_index_is_harmed_is_told_by_who_reads_it_first(tmp_path: Path, harm: str) -> None:
+    put(tmp_path, "MEMORY.md", "- apple pie\n")
+    database = tmp_path / ".palimpsest/index.db"
+
+    async def nothing(index: MemoryIndex) -> None:
+        assert await index.sound()
+
+    async def work(index: MemoryIndex) -> None:
+        harmed(database, harm)
+        found = await index.search(Query("apple pie"))
+        assert [hit.text for hit in found.hits] == ["- apple pie"]
+        assert "files were read instead" in found.reason
+        assert (await index.check()).state == "unavailable"
+
+    with_index(tmp_path, nothing)
+    with_index(tmp_path, work)
+
+
+def halting(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, what: str
+) -> tuple[threading.Event, threading.Event]:
+    """Make `owner.name` of a path that ends in `what` wait: it is there; let it go on."""
+    there, on = threading.Event(), threading.Event()
+    real = getattr(owner, name)
+
+    def held(path: Any, *more: Any, **named: Any) -> Any:
+        if str(path).endswith(what) and not on.is_set():
+            there.set()
+            on.wait()
+        return real(path, *more, **named)
+
+    monkeypatch.setattr(owner, name, held)
+    return there, on
+
+
+def test_a_rebuild_given_up_as_it_begins_hinders_no_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "MEMORY.md", "- apple pie\n")
+
+    async def work(index: MemoryIndex) -> None:
+        there, on = halting(monkeypatch, os, "open", ".lock")
+        building = asyncio.ensure_future(index.index_all_from_workspace(rebuild=True))
+        await asyncio.to_thread(there.wait)
+        building.cancel()
+        await asyncio.sleep(0)
+        on.set()
+        await asyncio.wait({building})
+        await index.update("MEMORY.md")  # behind what the writing thread still does
+        assert not list((tmp_path / ".palimpsest").glob("*.building*"))
+        assert (await index.index_all_from_workspace(rebuild=True)).rebuilt
+        assert await texts(index, "apple") == ["- apple pie"]
+
+    with_index(tmp_path, work)
+
+
+def test_a_rebuild_given_up_while_it_takes_its_place_lets_no_search_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "MEMORY.md", "- apple pie\n")
+
+    async def work(index: MemoryIndex) -> None:
+        there, on = halting(monkeypatch, os, "replace", ".building")
+        building = asyncio.ensure_future(index.index_all_from_workspace(rebuild=True))
+        await asyncio.to_thread(there.wait)
+        building.cancel()
+        searching = asyncio.ensure_future(index.search(Query("apple")))
+        early, _ = await asyncio.wait({searching}, timeout=0.5)  # nothing can be waited for
+        on.set()
+        assert not early
+        await asyncio.wait({building})
+        assert building.cancelled()
+        assert len((await searching).hits) == 1
+
+    with_index(tmp_path, work)
+
+
+def test_a_look_at_the_state_given_up_forgets_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "MEMORY.md", "- apple pie\n")
+
+    async def work(index: MemoryIndex) -> None:
+        (tmp_path / ".palimpsest/index.db").unlink()
+        there, on = halting(monkeypatch, Path, "exists", "index.db")
+        looking = asyncio.ensure_future(index.check())
+        await asyncio.to_thread(there.wait)
+        looking.cancel()
+        await asyncio.sleep(0)
+        on.set()
+        await asyncio.wait({looking})
+        assert (await index.check()).state == "unavailable"
+
+    with_index(tmp_path, work)
+
+
+def test_who_asks_for_the_state_while_the_index_closes_gets_an_answer(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- apple pie\n")
+
+    async def work(index: MemoryIndex) -> None:
+        (tmp_path / ".palimpsest/index.db").unlink()
+        looking = asyncio.ensure_future(index.check())
+        await asyncio.sleep(0)
+        await index.close()
+        assert (await looking).state == "ready"
+
+    with_index(tmp_path, work)
