@@ -58,6 +58,10 @@ class Editor(QWidget):
         self.field.ensureCursorVisible()
         self.field.setFocus()
 
+    def rest_on(self, text: str, base: str) -> None:
+        """That was saved; what is typed since goes on from it."""
+        self._before, self.base = text, base
+
     def text(self) -> str:
         """What stands in the field, with the file's own line ends."""
         now = self.field.words()

@@ -23,15 +23,18 @@ class Lists:
 
     def show_list(self: Any, section: str) -> None:
         """L, Shift+L, Shift+Q, Q: one of the lists."""
-        self.tasks.latest("list", self._show_list(section))
+        self.give_up()
+        self.tasks.start("list", self._show_list(section))
 
     async def _show_list(self: Any, section: str) -> None:
         await self.load_list(section)
         self.show_mode("lists")
 
-    async def load_list(self: Any, section: str) -> None:
-        """Ask for the rows of a list and show them."""
-        self.lists.show_rows(section, await self._rows_of(section))
+    async def load_list(self: Any, section: str, *, again: bool = False) -> None:
+        """Ask for the rows of a list and show them; `again`: only if it is still the one shown."""
+        rows = await self._rows_of(section)
+        if not again or section == self.lists.section:
+            self.lists.show_rows(section, rows)
 
     async def _rows_of(self: Any, section: str) -> Sequence[Row]:
         ask, now = self.desk.engine.ask, self.desk.now()

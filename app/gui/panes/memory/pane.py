@@ -49,6 +49,7 @@ from app.gui.widgets.pane import Desk, Pane, Target
 KINDS = frozenset({"memory", "versions", "proposals", "jobs"})
 LOW = 700  # px of the window below which the scrubber folds
 LARGE = 50_000  # characters from which rows are made in a thread
+WISHES = ("open", "review", "list", "compare", "version")  # tasks that end in another page
 VERSIONS = 200  # that are looked at, unless an older one is opened
 EMPTY = MemoryView("", "absent", "", 0, 0)
 
@@ -68,6 +69,8 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.edit_open = False
         self.applying = False
         self.wanted = ""  # the proposal that was asked for last, until it is left
+        self._asked = self._told = 0  # looks at all of it: the last one begun, the one shown
+        self._jobs_asked = self._jobs_told = 0  # and at the jobs
         self._preview_wanted = False
         self._offered = 0  # the version that the bar's Undo takes back
         self._origins: dict[int, Origin] = {}
@@ -161,7 +164,14 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.file.open_find()
         return True
 
+    def give_up(self, *, but: str = "") -> None:
+        """Another page is wanted: none comes that was asked for before."""
+        for name in WISHES:
+            if name != but:
+                self.tasks.cancel(name)
+
     async def open(self, target: Target) -> None:
+        self.give_up(but="open")
         if target.proposal:
             await self.load_review(target.proposal)
             return
@@ -183,23 +193,30 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
             )
 
     async def refresh(self) -> None:
-        ask = self.desk.engine.ask
-        before, many = (self.memory, self.infos), max(self.far_back, VERSIONS)
-        self.memory, versions, self.infos = await asyncio.gather(
+        ask, many = self.desk.engine.ask, max(self.far_back, VERSIONS)
+        self._asked += 1
+        asked = self._asked
+        memory, versions, infos = await asyncio.gather(
             ask.memory(), ask.versions(many), ask.proposals()
         )
+        if asked < self._told:
+            return  # a later look was answered first
+        before, self._told = (self.memory, self.infos), asked
+        self.memory, self.infos = memory, infos
         if many >= self.far_back:  # else somebody went farther back meanwhile
             self.versions = versions
         if self.origins_on:
             await self._load_origins()
         text = self.memory.text
         if len(text) > LARGE and self.mode == "file" and not self.file.knows(text):
-            self.file.take(text, await asyncio.to_thread(line_rows, text))
+            rows = await asyncio.to_thread(line_rows, text)
+            if self.mode == "file" and text == self.memory.text:
+                self.file.take(text, rows)
         self.drop_stale_undo()
         waiting = bool(self.waiting())
         self.scrubber.set_versions(self.versions, self.desk.now(), waiting)
         if self.mode == "lists":
-            await self.load_list(self.lists.section)
+            await self.load_list(self.lists.section, again=True)
         if self.mode == "file":
             self._show_file()
             if before != (self.memory, self.infos):
@@ -236,6 +253,8 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
     # ------------------------------------------------------------------ modes
 
     def show_mode(self, mode: str) -> None:
+        if self.mode == "edit" != mode:
+            self.edit_open = self.editor.touched()  # E goes on with it, whoever turned the page
         self.mode = mode
         page: dict[str, QWidget] = {
             "file": self.file, "version": self.file, "edit": self.editor, "lists": self.lists,
@@ -269,10 +288,9 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         if self.mode == "compare" and self.compare.rival is not None:
             self.start_review(self.compare.rival.id)
             return True
-        if self.mode == "edit":
-            self.edit_open = self.editor.touched()
-            if self.edit_open:
-                self.undo_bar.show_act(tr("Your text is kept: E goes on with it"), tone="info")
+        if self.mode == "edit" and self.editor.touched():
+            self.undo_bar.show_act(tr("Your text is kept: E goes on with it"), tone="info")
+        self.give_up()
         self.show_mode("file")
         return True
 
@@ -320,14 +338,15 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         self.tasks.latest("why", self._why(line))
 
     async def _why(self, line: int) -> None:
+        raw, pinned = self.file.raw_line(line), line in self.memory.pinned
         found: Provenance = await self.desk.engine.ask.why(line)
+        waiting = await self._waiting_change(raw)
+        messages = await self.messages_of(found.sources[:8])
         if self.file.version or self.mode != "file":
             return
-        waiting = await self._waiting_change(self.file.raw_line(line))
-        messages = await self.messages_of(found.sources[:8])
         self.file.why.show_line(
             found, self.desk.now(), messages=messages, waiting=waiting,
-            pinned=line in self.memory.pinned,
+            pinned=pinned,
         )  # fmt: skip
         self.file.open_why()
 
@@ -359,6 +378,7 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
         if not self.edit_open:
             text = self.memory.text if self.memory.state == "present" else "# Memory\n\n- "
             self.editor.begin(text, self.memory.sha256, self.file.chosen_line())
+        self.give_up()
         self.show_mode("edit")
 
     def _on_empty_act(self) -> None:
@@ -368,8 +388,8 @@ class MemoryPane(Reviews, Versions, Lists, Again, Writes, Pane):
             self.edit()
 
     def show_now(self) -> None:
-        self.edit_open = True
         self.show_mode("file")
+        self.edit_open = True
         self.tasks.latest("refresh", self.refresh())
 
     def show_newest(self) -> None:

@@ -58,10 +58,11 @@ class Reviews:
             self.undo_bar.show_act(tr("No review is waiting"), tone="info")
 
     def start_review(self: Any, proposal_id: str) -> None:
-        self.tasks.latest("review", self.load_review(proposal_id))
+        self.give_up()
+        self.tasks.start("review", self.load_review(proposal_id))
 
-    async def load_review(self: Any, proposal_id: str) -> None:
-        """Show a proposal, with the decisions kept so far."""
+    async def load_review(self: Any, proposal_id: str) -> bool:
+        """Show a proposal, with the decisions kept so far; False when another page was wanted."""
         if self.mode == "version":
             self.leave_version()
         self.wanted = proposal_id
@@ -70,13 +71,15 @@ class Reviews:
             await self.refresh()
         lines = self.memory.text.split("\n")
         pinned = frozenset(lines[n - 1] for n in self.memory.pinned if n <= len(lines))
-        await self._show_proposal(proposal, pinned)
+        if not await self._show_proposal(proposal, pinned):
+            return False
         self._say_note(proposal)
         self._say_moved(proposal)
         self.tell_rival()
         self._ask_preview()
+        return True
 
-    async def _show_proposal(self: Any, proposal: Proposal, pinned: frozenset[str]) -> None:
+    async def _show_proposal(self: Any, proposal: Proposal, pinned: frozenset[str]) -> bool:
         moves_on = await self._moves_on()
         deciding = await asyncio.to_thread(
             Deciding, proposal.changes, proposal.decisions, moves_on=moves_on
@@ -84,7 +87,7 @@ class Reviews:
         asked = [c for n in deciding.order if (c := deciding.change(n)) is not None]
         marks = await self.marks_of(asked[:AT_FIRST])
         if proposal.info.id != self.wanted:
-            return  # another one was opened meanwhile, or this one was left
+            return False  # another one was opened meanwhile, or this one was left
         opened = is_open(proposal.info)
         self.review.reading_only = not opened
         self.show_mode("review" if opened else "closed")  # first: rows are laid out for a width
@@ -93,6 +96,7 @@ class Reviews:
         self.review.show_proposal(proposal, deciding, marks, pinned, sides=sides)
         self.settle_head()
         self.tasks.latest("marks", self._more_marks(asked[AT_FIRST:], marks))
+        return True
 
     async def _more_marks(self: Any, rest: Sequence[Change], marks: dict[Key, Marks]) -> None:
         """The marks inside words of what is asked later, some hundred changes at a time."""
@@ -127,9 +131,9 @@ class Reviews:
             return
         if (proposal.base, proposal.changes) == (shown.base, shown.changes):
             return
-        await self._show_proposal(proposal, self.review.pinned)
-        self._say_moved(proposal)
-        self._ask_preview()
+        if await self._show_proposal(proposal, self.review.pinned):
+            self._say_moved(proposal)
+            self._ask_preview()
 
     async def _still_there(self: Any, proposal_id: str) -> Proposal | None:
         try:
@@ -320,12 +324,12 @@ class Reviews:
             self.open_message(source)
 
     def _on_change_wanted(self: Any, n: int) -> None:
-        self.tasks.latest("review", self._review_at(n))
+        self.give_up()
+        self.tasks.start("review", self._review_at(n))
 
     async def _review_at(self: Any, n: int) -> None:
         waiting = self.waiting()
-        if waiting:
-            await self.load_review(waiting[0].id)
+        if waiting and await self.load_review(waiting[0].id):
             self.review.go_to(n)
 
     # ------------------------------------------------------------------ the run under way
@@ -365,7 +369,12 @@ class Reviews:
 
     async def look_at_jobs(self: Any) -> None:
         """The newest consolidation: its progress, and why it failed."""
+        self._jobs_asked += 1
+        asked = self._jobs_asked
         jobs = await self.desk.engine.ask.jobs(30)
+        if asked < self._jobs_told:
+            return  # a later look was answered first
+        self._jobs_told = asked
         before = self.job
         self.job = next((job for job in jobs if job.kind == "consolidate"), None)
         now = self.job

@@ -99,13 +99,19 @@ class VersionLine(QWidget):
             self._set_base(self._all[at].number)
 
     def show_version(self, wanted: int) -> None:
-        if wanted != self.shows and self._place(wanted) >= 0:
-            self.shows = wanted
-            if self.base == wanted:
-                at = self._place(wanted)
-                self.base = self._all[at - 1].number if at else 0
-            self._settle()
+        if self.stand_at(wanted):
             self.shown.emit(wanted)
+
+    def stand_at(self, wanted: int) -> bool:
+        """The handle on this version, without telling anybody; False when it stands there."""
+        if wanted == self.shows or self._place(wanted) < 0:
+            return False
+        self.shows = wanted
+        if self.base == wanted:
+            at = self._place(wanted)
+            self.base = self._all[at - 1].number if at else 0
+        self._settle()
+        return True
 
     def to_newest(self) -> None:
         """Both handles back to the end, without telling anybody."""
@@ -324,6 +330,10 @@ class Scrubber(QWidget):
 
     def to_newest(self) -> None:
         self.line.to_newest()
+        self._settle()
+
+    def stand_at(self, wanted: int) -> None:
+        self.line.stand_at(wanted)
         self._settle()
 
     def show_pair(self, old: int, new: int) -> None:

@@ -26,9 +26,8 @@ class Versions:
         elif self.mode == "compare":
             self.show_compare(*self.scrubber.pair())
         else:
-            if self.mode == "edit":
-                self.edit_open = self.editor.touched()
-            self.tasks.latest("version", self._show_version(wanted))
+            self.give_up()
+            self.tasks.start("version", self._show_version(wanted))
 
     async def open_version(self: Any, wanted: int) -> None:
         """Show one version in place of the file. Raises `Unreadable` when it is not known."""
@@ -42,8 +41,7 @@ class Versions:
                 tr("Version {n} is not in the history any more.", n=number(wanted)),
                 tr("Look for its words in the versions there are."),
             )
-        self.scrubber.line.show_version(wanted)
-        self.tasks.cancel("version")  # the step's own task: this one waits until it is shown
+        self.scrubber.stand_at(wanted)
         await self._show_version(wanted)
 
     async def _reach(self: Any, wanted: int) -> None:
@@ -78,7 +76,8 @@ class Versions:
             self.show_compare(old, new)
 
     def show_compare(self: Any, old: int, new: int) -> None:
-        self.tasks.latest("compare", self._compare(old, new))
+        self.give_up()
+        self.tasks.start("compare", self._compare(old, new))
 
     async def _compare(self: Any, old: int, new: int) -> None:
         changes = await self.desk.engine.ask.compare(old, new)

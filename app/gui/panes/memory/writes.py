@@ -79,26 +79,39 @@ class Writes:
         reason = self.why_not_apply()
         if proposal is None or reason:
             return
+        deciding = self.review.deciding
         if not await self._losses_meant(proposal):
             return
+        if self.review.deciding is not deciding:
+            said = tr("The review changed while you were asked; look at it again")
+            self.undo_bar.show_act(said, tone="info")
+            return
+        decisions = deciding.decisions()
         self.applying = True
         self.settle_head()
         try:
             await self.keeper.settled()
-            decisions = self.review.deciding.decisions()
             done = await self.desk.engine.do.apply(proposal.info.id, decisions, initiator=self)
         except BaseChanged as error:
             self.fail(error)
-            await self.load_review(proposal.info.id)
+            if self.wanted == proposal.info.id:
+                await self.load_review(proposal.info.id)
             return
         finally:
             self.applying = False
             self.settle_head()
         self.notices.drop(BaseChanged.__name__)
-        self.review.clear()
-        self.show_mode("file")
+        self._close_review(proposal.info.id)
         await self.refresh()
         self.tell(written_words(done), undo=done.version)
+
+    def _close_review(self: Any, proposal_id: str) -> None:
+        """It is decided: back to the file, unless somebody went elsewhere meanwhile."""
+        shown = self.review.proposal
+        if shown is not None and shown.info.id == proposal_id:
+            self.review.clear()
+        if self.mode == "review" and self.wanted == proposal_id:
+            self.show_mode("file")
 
     async def _losses_meant(self: Any, proposal: Any) -> bool:
         lost = self.review.deciding.losses_taken()
@@ -137,8 +150,7 @@ class Writes:
             return
         await self.keeper.settled()
         await self.desk.engine.do.reject(proposal.info.id, reason.strip(), initiator=self)
-        self.review.clear()
-        self.show_mode("file")
+        self._close_review(proposal.info.id)
         await self.refresh()
         self.tell(tr("The proposal is rejected, MEMORY.md stays as it is"), undo=0)
 
@@ -158,8 +170,8 @@ class Writes:
             return
         await self.keeper.settled()
         await turned(proposal.info.id, change.n, initiator=self)
-        await self.load_review(proposal.info.id)
-        self.review.go_to(change.group or change.n)
+        if self.wanted == proposal.info.id and await self.load_review(proposal.info.id):
+            self.review.go_to(change.group or change.n)
 
     # ------------------------------------------------------------------ the file
 
@@ -184,9 +196,13 @@ class Writes:
             )
             return
         self.notices.drop("edit")
-        self.edit_open = False
-        self.show_mode("file")
+        if editor.text() == text:  # else somebody typed on, and saves again
+            if self.mode == "edit":
+                self.show_mode("file")
+            self.edit_open = False
         await self.refresh()
+        if self.memory.text == text:
+            editor.rest_on(text, self.memory.sha256)
         self.tell(written_words(done), undo=done.version)
 
     def save_over(self: Any) -> None:
@@ -204,7 +220,8 @@ class Writes:
         if not wanted:
             return
         done = await self.desk.engine.do.restore_version(wanted, initiator=self)
-        self.leave_version()
+        if self.file.version == wanted:  # else somebody stepped on meanwhile
+            self.leave_version()
         await self.refresh()
         said = tr("Version {old} is back, as version {n}", old=number(wanted),
                   n=number(done.version))  # fmt: skip
