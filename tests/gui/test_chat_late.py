@@ -69,6 +69,9 @@ class Talks:
     async def trash_session(self, name: str, *, initiator: object) -> None:
         self.items.pop(name)
 
+    async def restore_session(self, name: str, *, initiator: object) -> None:
+        self.items[name] = [said(1, f"{name} begins")]
+
     async def compact(self, name: str, *, initiator: object) -> CompactionReport:
         self.done.append(("compact", name))
         return CompactionReport(2, 1, 100, 40)
@@ -156,6 +159,23 @@ def test_who_went_elsewhere_while_a_session_goes_to_the_trash_stays_there(
             assert pane.session_id == "three"
             assert texts(pane) == ["three begins"]
             assert pane.bar.accessibleName() == "one is in the trash"
+
+    runs(main())
+
+
+def test_who_went_elsewhere_while_a_session_comes_back_stays_there(
+    qtbot, runs, desk: Desk, talks: Talks
+) -> None:
+    async def main() -> None:
+        async with at(desk, qtbot, "one") as pane:
+            await pane.acts.trash()
+            slow = hold(talks, "restore_session")
+            pane.bar.acts[0].run()
+            await slow.begun.wait()
+            await pane.open(Target("chat", session_id="three"))
+            slow.go()
+            await settled(pane, until)
+            assert pane.session_id == "three"
 
     runs(main())
 

@@ -206,6 +206,23 @@ def test_a_list_is_not_turned_back_by_an_older_look(tell: Tell) -> None:
     tell(story)
 
 
+def test_two_proposals_compared_late_do_not_cover_what_is_typed_since(tell: Tell) -> None:
+    async def story(pane: MemoryPane, engine: Engine) -> None:
+        await reviewing(pane)
+        first = pane.waiting()[0]
+        await engine.do.consolidate_again(first.id, "extractive")
+        await until(lambda: pane.rival_of(first.id) is not None)
+        await settle(pane)
+        slow = await begun(engine.ask, "compare_proposals", lambda: run(pane, "again"))
+        pane.leave()
+        run(pane, "edit")
+        slow.go()
+        await settle(pane)
+        assert pane.mode == "edit"
+
+    tell(story)
+
+
 def test_who_went_elsewhere_while_a_review_is_applied_stays_there(tell: Tell) -> None:
     async def story(pane: MemoryPane, engine: Engine) -> None:
         await reviewing(pane)

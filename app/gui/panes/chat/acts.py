@@ -54,8 +54,10 @@ class SessionActs:
             await pane.enter_any(but=session_id)
 
         async def back() -> None:
+            before = pane.session_id
             await pane.desk.engine.do.restore_session(session_id, initiator=pane)
-            await pane.open(Target("chat", session_id=session_id))
+            if pane.session_id == before:
+                await pane.open(Target("chat", session_id=session_id))
 
         undo = Act(tr("Undo"), lambda: pane.tasks.latest("restore", back()))
         pane.bar.show_act(tr("{title} is in the trash", title=title), (undo,))

@@ -70,7 +70,8 @@ class Again:
         else:
             first = self.review.proposal.info if self.review.proposal is not None else None
             if first is not None and (other := self.rival_of(first.id)) is not None:
-                await self.compare_rivals(first, other)
+                self.give_up()
+                self.tasks.start("compare", self.compare_rivals(first, other))
                 return
         if first is None:
             return
@@ -122,5 +123,5 @@ class Again:
         cause = tr("There is another proposal of the same, by {who}", who=maker(other.model))
         words = plural(other.changes, "{n} change; applying one withdraws the other",
                        "{n} changes; applying one withdraws the other")  # fmt: skip
-        act = Act(tr("Compare"), lambda: self.tasks.latest("compare", self.run_again()), key="M")
+        act = Act(tr("Compare"), lambda: self.tasks.start("action", self.run_again()), key="M")
         self.notice(cause, words, tone="info", acts=(act,), key="rival")
