@@ -39,12 +39,16 @@ def talk(root: Path, session: str, *entries: dict[str, Any] | str) -> Path:
 
 
 def with_index(
-    root: Path, work: Callable[[MemoryIndex], Awaitable[None]], *, whole: bool = True
+    root: Path,
+    work: Callable[[MemoryIndex], Awaitable[None]],
+    *,
+    whole: bool = True,
+    clock: Callable[[], datetime] = lambda: NOW,
 ) -> None:
     """Do `work` with the index of `root`, brought up to date unless `whole` is False."""
 
     async def main() -> None:
-        index = MemoryIndex(root, zone=UTC, clock=lambda: NOW)
+        index = MemoryIndex(root, zone=UTC, clock=clock)
         await index.open()
         try:
             if whole:

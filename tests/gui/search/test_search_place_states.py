@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 
 from app.engine.events import Changed
 from app.engine.records import IndexState
+from app.gui.panes.search import searching
 from app.gui.panes.search.foot import Foot
 from app.gui.widgets.labels import Clickable
 from tests.helpers.found import hit, searched, settle
@@ -215,8 +216,9 @@ def test_an_answer_that_takes_no_time_is_the_only_one_shown(qloop, until, pane, 
     assert len(shown) == 1
 
 
-def test_a_reason_for_no_hits_comes_with_its_ways_out(qloop, until, pane, ask):
+def test_a_reason_for_no_hits_comes_with_its_ways_out(qloop, until, pane, ask, monkeypatch):
     """Not a moment before them, as long as they are found soon."""
+    monkeypatch.setattr(searching, "TOGETHER", 60.0)  # soon enough on any machine
     real, everything = ask.search, ask.hits
 
     async def search(query):

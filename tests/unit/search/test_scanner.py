@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from app.engine.records import Query
+from app.engine.search import scanner
 from app.engine.search.index import MemoryIndex
 from app.engine.search.scanner import Scan, Watcher, differences, glance, newest_first, scan
 from tests.helpers.searching import put, with_index
+from tests.helpers.waiting import until
 
 
 def age(root: Path) -> None:
@@ -79,17 +81,31 @@ def test_a_time_close_to_the_walk_is_not_trusted(tmp_path: Path) -> None:
 
 
 @pytest.mark.case("B37")
-def test_idle_means_idle_and_equal_bytes_are_not_indexed(tmp_path: Path) -> None:
+def test_idle_means_idle_and_equal_bytes_are_not_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(tmp_path, "MEMORY.md", "- apple\n")
     for n in range(300):
         put(tmp_path, f"memory/note-{n}.md", f"- note {n}\n")
     age(tmp_path)
     walks = 0
+    looks: list[bool] = []  # whether they saw something
 
     def walk(root: Path) -> Scan:
         nonlocal walks
         walks += 1
         return scan(root)
+
+    def look(root: Path, before: Scan) -> bool:
+        looks.append(glance(root, before))
+        return looks[-1]
+
+    async def looked(times: int) -> None:
+        """Until so many looks in a row, begun from now on, saw nothing."""
+        first = len(looks) + 1  # one may have begun already
+        await until(lambda: len(looks) >= first + times and not any(looks[-times:]))
+
+    monkeypatch.setattr(scanner, "glance", look)
 
     async def main() -> None:
         nonlocal walks
@@ -108,24 +124,24 @@ def test_idle_means_idle_and_equal_bytes_are_not_indexed(tmp_path: Path) -> None
 
         watcher = Watcher(tmp_path, on_change, interval=0.02, walk=walk)
         await watcher.start()
-        await asyncio.sleep(0.1)
+        await looked(2)
         walks = 0
-        for _ in range(40):
+        for _ in range(10):
             await index.search(Query("apple"))
             await index.check()
-            await asyncio.sleep(0.02)
+            await looked(1)
         assert (walks, calls) == (0, []), "searching and asking for the state is no change"
         for _ in range(3):  # in one step, as a half-written file would be a change
             os.replace(put(tmp_path, "memory/.new", "- apple\n"), tmp_path / "MEMORY.md")
-            await asyncio.sleep(0.1)
-        assert calls
+            told = len(calls)
+            await until(lambda told=told: len(calls) > told)
         assert set().union(*calls) == {"MEMORY.md"}
         assert not any(changed), "equal bytes are not indexed"
         for file in (tmp_path / "MEMORY.md", tmp_path, tmp_path / "memory"):
             os.utime(file, (1_700_000_001, 1_700_000_001))
-        await asyncio.sleep(0.2)
+        await looked(2)
         walks = 0
-        await asyncio.sleep(0.3)
+        await looked(10)
         assert walks == 0, "and then it is idle again"
         await watcher.stop()
         await index.close()

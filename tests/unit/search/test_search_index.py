@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from app.engine.records import Query
 from app.engine.search.index import MemoryIndex
-from tests.helpers.searching import put, said, sliced, talk, texts, with_index
+from tests.helpers.searching import NOW, put, said, sliced, talk, texts, with_index
 
 FLUSH = (
     "\n## Memory Flush — 2026-06-02T03:15:09+00:00\n"
@@ -262,20 +264,29 @@ def test_the_seeds_call(tmp_path: Path) -> None:
 
 def test_a_newer_live_search_ends_the_older_one(tmp_path: Path) -> None:
     talk(tmp_path, "s-1", *(said(n, f"apple {n} {'word ' * 20}") for n in range(3_000)))
+    begun, on = threading.Event(), threading.Event()
+
+    def clock() -> datetime:  # asked for the time as it begins, on its thread
+        begun.set()
+        on.wait()
+        return NOW
 
     async def work(index: MemoryIndex) -> None:
         older = asyncio.ensure_future(
             index.search(Query("nowhere apple?!x", mode="natural", limit=3_000), supersede=True)
         )
         patient = asyncio.ensure_future(index.search(Query("apple", limit=2)))
-        await asyncio.sleep(0.01)
-        newer = await index.search(Query("apple", limit=1), supersede=True)
+        await asyncio.to_thread(begun.wait)
+        newest = asyncio.ensure_future(index.search(Query("apple", limit=1), supersede=True))
+        await asyncio.sleep(0)  # it is asked
+        on.set()
+        newer = await newest
         assert len(newer.hits) == 1
         with pytest.raises(asyncio.CancelledError):
             await older
         assert len((await patient).hits) == 2
 
-    with_index(tmp_path, work)
+    with_index(tmp_path, work, clock=clock)
 
 
 def test_a_huge_paste_is_answered(tmp_path: Path) -> None:
