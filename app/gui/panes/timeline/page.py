@@ -41,6 +41,7 @@ class SessionPage(QWidget):
         self._pane = pane
         self.session: SessionInfo | None = None
         self.reading: Reading | None = None
+        self._coming: Reading | None = None  # what is loaded now, or was last
         self.items: list[TranscriptItem] = []
         self.mode: Mode = "log"
         self.by_order = False
@@ -105,11 +106,16 @@ class SessionPage(QWidget):
         return sentence([span, count, size(one.bytes)])
 
     async def load(self, session: SessionInfo, *, entry_id: str = "") -> bool:
-        """Show another session, or the same one from the start; whether the entry was found."""
-        reading = Reading(self._pane.desk.engine.ask, session.id)
+        """Show another session, or the same one from the start; whether the entry was found.
+
+        Nothing is shown when another was asked for meanwhile.
+        """
+        reading = self._coming = Reading(self._pane.desk.engine.ask, session.id)
         at = await reading.at(entry_id) if entry_id else -1
         if at < 0:
             await reading.newest()
+        if reading is not self._coming:
+            return True
         self.reading = reading
         self.opened.clear()
         self.sheet.opened.clear()

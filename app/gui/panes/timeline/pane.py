@@ -41,6 +41,7 @@ class TimelinePane(Pane):
         self.sessions: list[SessionInfo] = []
         self.running: set[str] = set()
         self._loaded = False
+        self._listing = False  # what is chosen now is nobody's wish
         self._list_open = False
         self.side = SessionSide()
         self.page = SessionPage(self)
@@ -118,6 +119,7 @@ class TimelinePane(Pane):
             raise SessionNotFound(tr("That session is not in this workspace any more."))
         self.side.filter.clear()
         self._show_rows()
+        self.tasks.cancel("session")  # an older click, or the neighbour of a row that went
         self.side.list.select(session.id, quiet=True)
         if self.page.session is None or self.page.session.id != session.id:
             found = await self._load(session, target.entry_id)
@@ -169,9 +171,10 @@ class TimelinePane(Pane):
 
     async def _load(self, session: SessionInfo, entry_id: str = "") -> bool:
         found = await self.page.load(session, entry_id=entry_id)
-        self.side.list.select(session.id, quiet=True)  # a refresh meanwhile chose the one before
-        self.stack.setCurrentWidget(self.page)
-        self.showing.emit(session.id)
+        if self.page.session is not None and self.page.session.id == session.id:
+            self.side.list.select(session.id, quiet=True)  # a refresh chose the one before
+            self.stack.setCurrentWidget(self.page)
+            self.showing.emit(session.id)
         return found
 
     def _show_rows(self) -> None:
@@ -180,7 +183,9 @@ class TimelinePane(Pane):
             running=frozenset(self.running),
         )  # fmt: skip
         shown = self.page.session
+        self._listing = True
         self.side.list.set_rows(rows)
+        self._listing = False
         if shown is not None and not self.tasks.running("session"):
             self.side.list.select(shown.id, quiet=True)
         self.side.none.setVisible(bool(self.sessions) and not rows)
@@ -188,6 +193,8 @@ class TimelinePane(Pane):
     # ------------------------------------------------------------------ what happens
 
     def on_session(self, row: Row) -> None:
+        if not self._listing:
+            self.tasks.cancel("open")
         session = row.data
         if isinstance(session, SessionInfo) and (
             self.page.session is None or self.page.session.id != session.id
