@@ -153,8 +153,8 @@ class MemoryIndex:
 
     async def _whole_pass(self, progress: Progress | None, *, rebuild: bool) -> Indexed:
         begun, before, writer = time.monotonic(), self.state, self._writer
-        held = (await writer.run(writer.figures))[2]
         anew = rebuild or writer.store is None or before.state == "unavailable"
+        held = 0 if anew else (await writer.run(writer.figures))[2]  # a harmed one has none
         beside = Building(self._path, str(self._root)) if anew else None
         try:
             if beside is not None:

@@ -238,6 +238,25 @@ def test_that_the_index_is_harmed_is_told_by_who_reads_it_first(tmp_path: Path, 
     with_index(tmp_path, work)
 
 
+def test_an_index_that_cannot_even_be_read_is_built_anew(tmp_path: Path) -> None:
+    put(tmp_path, "MEMORY.md", "- apple pie\n")
+    database = tmp_path / ".palimpsest/index.db"
+
+    async def work(index: MemoryIndex) -> None:
+        other = sqlite3.connect(database)  # what was read before it wrote is read again
+        other.execute("UPDATE files SET seen_ns=seen_ns+1")
+        other.commit()
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        other.close()
+        harmed(database, "junk")
+        assert (await index.check()).state == "unavailable"
+        assert (await index.index_all_from_workspace(rebuild=True)).rebuilt
+        assert (await index.check()).state == "ready"
+        assert (await index.search(Query("apple"))).reason == ""
+
+    with_index(tmp_path, work)
+
+
 def halting(
     monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, what: str
 ) -> tuple[threading.Event, threading.Event]:
