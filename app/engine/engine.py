@@ -172,9 +172,13 @@ class Engine:
 
     async def _on_disk_changed(self, paths: frozenset[str]) -> None:
         rooms = self._rooms
-        changed = [path for path in sorted(paths) if await rooms.index.update(path)]
+        changed: list[str] = []
+        for path in sorted(paths):
+            # Our own writes were indexed when they were made; without an index nobody can tell.
+            if await rooms.index.update(path) or rooms.index.state.state == "unavailable":
+                changed.append(path)
         if not changed:
-            return  # our own writes were indexed when they were made
+            return
         if "MEMORY.md" in changed and not rooms.read_only:
             await asyncio.to_thread(rooms.writer.notice_external, when=rooms.clock())
             rooms.bus.changed("memory", "versions", "proposals", ids=("MEMORY.md",))

@@ -87,6 +87,26 @@ async def test_a_memory_file_that_is_a_link_within_the_workspace_is_searched(
 
 
 @to_the_end
+async def test_without_an_index_one_is_still_told_of_what_others_write(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("- a red bicycle\n", "utf-8")
+    async with engine_on(tmp_path, watch=True) as desk:
+        await desk.engine.index_ready()
+        before = len(await desk.engine.ask.versions())
+        (tmp_path / ".palimpsest/index.db").unlink()
+        assert (await desk.engine.ask.index()).state == "unavailable"
+        told: set[str] = set()
+        desk.engine.events.subscribe(
+            lambda event: told.update(event.kinds) if isinstance(event, Changed) else None
+        )
+        (tmp_path / "memory/2026-06-02.md").write_text("- a blue kayak\n", "utf-8")
+        (tmp_path / "MEMORY.md").write_text("- a green bicycle\n", "utf-8")
+        async with asyncio.timeout(DEADLINE):
+            while not told >= {"daily", "memory", "versions"}:
+                await asyncio.sleep(0.05)
+        assert len(await desk.engine.ask.versions()) == before + 1
+
+
+@to_the_end
 async def test_nobody_watching_the_state_still_compares_with_the_disk(tmp_path: Path) -> None:
     async with engine_on(tmp_path) as desk:
         await desk.engine.index_ready()
