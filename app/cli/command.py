@@ -64,7 +64,11 @@ class Printer:
 
     def fragment(self, text: str) -> None:
         """A piece of a streamed reply, shown at once; nobody reading it is no reason to stop."""
-        if not self.as_json and not self._gone:
+        if not self.as_json:
+            self._at_once(text)
+
+    def _at_once(self, text: str = "") -> None:
+        if not self._gone:
             try:
                 sys.stdout.write(text)
                 sys.stdout.flush()
@@ -82,6 +86,7 @@ class Printer:
             sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
 
     def remark(self, line: str) -> None:
+        self._at_once()  # both streams may be one pipe: what was said before stands before
         sys.stderr.write(line + "\n")
 
 

@@ -18,14 +18,17 @@ from tests.helpers.workspaces import engine_on, without_memory
 SUMMARY = "SESSION INTENT: talk\nSUMMARY: we talked\nARTIFACTS: None\nNEXT STEPS: None"
 
 
-async def chat(folder: Path, url: str, *more: str) -> subprocess.CompletedProcess[str]:
+async def chat(
+    folder: Path, url: str, *more: str, stderr: int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
     """One `chat` as a process of a person whose server is at `url`, with a window of 32,000."""
     return await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-m", "app", "chat", str(folder / "ws"), "--no-memory", *more],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
         encoding="utf-8",
-        env=surroundings(folder, url),
+        env={**surroundings(folder, url), "PYTHONUNBUFFERED": ""},
         timeout=60,
     )
 
@@ -63,6 +66,25 @@ def test_an_answer_to_a_cut_prompt_is_followed_by_another_one(
             assert json.loads(done.stdout)["reply"] == "From all."
         else:
             assert done.stdout == "From a part.\nFrom all.\n"
+
+    asyncio.run(main())
+
+
+def test_in_one_pipe_a_remark_begins_its_own_line(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await talked(tmp_path, 8, 1_000)
+        answers = iter((say("From a part.", prompt=6_000), say("From all.")))
+
+        def model(seen: Seen) -> Reply:
+            asks = "SESSION INTENT" in str(seen.body["messages"][-1]["content"])
+            return say(SUMMARY) if asks else next(answers)
+
+        async with FakeServer(model) as server:
+            more = ("--session", session, "-m", "And now?")
+            done = await chat(tmp_path, server.base_url, *more, stderr=subprocess.STDOUT)
+        first, remark, *_ = done.stdout.splitlines()
+        assert first == "From a part."
+        assert remark.startswith("The server had read only a part")
 
     asyncio.run(main())
 
