@@ -27,7 +27,7 @@ LEAVE_OUT = frozenset({"in", "role", "tool"})
 
 _CHOICES = {
     "in": ("place", LAYER_NAMES, LAYERS),
-    "role": ("role", ROLE_NAMES, FILTER_ROLES),
+    "role": ("role", ROLE_NAMES, ("you", "agent", "tool", "system")),
     "has": ("thing that a message has", dict.fromkeys(FILTER_HAS), FILTER_HAS),
 }
 _SHOWN = 40

@@ -121,13 +121,12 @@ def words_instead(store: Store | None, parsed: Parsed, halt: Callable[[], bool])
 
 
 def nowhere(store: Store, parsed: Parsed, halt: Callable[[], bool]) -> tuple[str, tuple[str, ...]]:
-    """Of a question that found something: which of its words stand nowhere, as a sentence for each
+    """Of a question that found something: which of its words stand nowhere, in a sentence for all
     ("" for none), and the words of the index that are spelled like those."""
     missing = [term for term in _plain(store, parsed) if _stands_nowhere(store, term)][:MOST_WORDS]
     words = [term.main[0] for term in missing if len(term.main) == 1]
     near = nearest_words(store, words, halt, close=True)
-    told = [_say_nowhere(term, near.get(term.main[0], ())) for term in missing]
-    return " ".join(told), in_turn(near)
+    return _say_nowhere(missing, in_turn(near)[:MOST_LIKE]), in_turn(near)
 
 
 def _plain(store: Store, parsed: Parsed) -> list[Term]:
@@ -145,7 +144,12 @@ def _stands_nowhere(store: Store, term: Term) -> bool:
     return not (any(counts) if not term.text.isascii() else all(counts))
 
 
-def _say_nowhere(term: Term, near: Sequence[str]) -> str:
-    word = term.main[0] if len(term.main) == 1 else term.text
-    like = f"; like it: {', '.join(near[:MOST_LIKE])}" if near else ""
-    return f"“{word}” is nowhere{like}."
+def _say_nowhere(missing: Sequence[Term], near: Sequence[str]) -> str:
+    """One sentence for all of them; "" for none."""
+    words = [f"“{term.main[0] if len(term.main) == 1 else term.text}”" for term in missing]
+    if not words:
+        return ""
+    like = f"; like {'them' if len(words) > 1 else 'it'}: {', '.join(near)}" if near else ""
+    if len(words) == 1:
+        return f"{words[0]} is nowhere{like}."
+    return f"{', '.join(words[:-1])} and {words[-1]} are nowhere{like}."

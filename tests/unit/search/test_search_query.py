@@ -167,8 +167,8 @@ def test_the_ends_of_the_calendar_are_no_error(text: str, hours: int) -> None:
     [
         ("day:2025-13", "“2025-13” is no day: year, year-month or year-month-day."),
         ("after:9999", "“9999” is no day: year, year-month or year-month-day."),
-        ("role:tol", "“tol” is no role: user, assistant, tool, system."),
-        ("role:user,tol", "“tol” is no role: user, assistant, tool, system."),
+        ("role:tol", "“tol” is no role: you, agent, tool, system."),
+        ("role:user,tol", "“tol” is no role: you, agent, tool, system."),
         ("in:memori", "“memori” is no place: memory, history, daily, sessions, evicted."),
         ("has:bug", "“bug” is no thing that a message has: evicted, tool, error."),
         ("-day:2026", "“-day:” leaves nothing out: only -in, -role and -tool do."),
