@@ -6,13 +6,13 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QLineEdit, QWidget
 
 from app.gui.look.theme import theme
 from app.gui.widgets.action import Action, key_caps, overlapping
 from app.gui.widgets.buttons import Button, IconButton, SegmentSwitch, Switch
 from app.gui.widgets.composer import Composer
-from app.gui.widgets.labels import KeyCaps, T, plain_tip
+from app.gui.widgets.labels import KeyCaps, Link, T, plain_tip
 from app.gui.widgets.meter import Part, TokenMeter
 from app.gui.widgets.notices import Act, Notices, UndoBar
 from app.gui.widgets.paint import caps_height
@@ -35,6 +35,22 @@ def test_labels_never_read_markup(qtbot):
     assert label.textFormat() == Qt.TextFormat.PlainText
     assert label.text() == "<b>bold</b> <img src='file:///etc/hostname'>"
     assert "<b>" not in plain_tip("<b>x</b>")
+
+
+def test_a_link_with_too_little_room_can_be_read_whole(qtbot):
+    holder = QWidget()
+    row = QHBoxLayout(holder)
+    link = Link("The mat was dry, waiting for the next reading", elide=True)
+    row.addWidget(link)
+    row.addStretch(1)
+    shown(qtbot, holder, 120)
+    holder.grab()
+    assert link.geometry().right() < holder.width()
+    assert link.toolTip() == link.text()
+    holder.resize(600, 100)
+    holder.grab()
+    assert link.width() == link.sizeHint().width()
+    assert not link.toolTip()
 
 
 def test_an_elided_label_can_be_read_whole(qtbot):

@@ -143,7 +143,10 @@ class IconLabel(QLabel):
 
 
 class Link(QAbstractButton):
-    """Words to click, in accent: "Show", "Undo". Space and Enter press it."""
+    """Words to click, in accent: "Show", "Undo". Space and Enter press it.
+
+    With `elide` it gives way where there is too little room, and has the whole as tooltip.
+    """
 
     def __init__(
         self,
@@ -153,9 +156,11 @@ class Link(QAbstractButton):
         *,
         weight: int = 500,
         key: str = "",
+        elide: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self._elide = elide
         self._role: Role = role
         self._color = color
         self._weight = weight
@@ -163,8 +168,13 @@ class Link(QAbstractButton):
         self.setText(text)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        across = QSizePolicy.Policy.Maximum if elide else QSizePolicy.Policy.Fixed
+        self.setSizePolicy(across, QSizePolicy.Policy.Fixed)
         theme().changed.connect(self.updateGeometry)
+
+    def minimumSizeHint(self) -> QSize:
+        hint = self.sizeHint()
+        return QSize(0, hint.height()) if self._elide else hint
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetricsF(font(self._role, self._weight))
@@ -180,7 +190,13 @@ class Link(QAbstractButton):
         painter.setFont(used)
         box = QRectF(self.rect()).adjusted(3, 0, -3, 0)
         color = token(self._color if self.isEnabled() else "text_off")
-        draw_text(painter, box, self.text(), color)
+        shown = self.text()
+        if self._elide:
+            shown = elided(shown, QFontMetricsF(used), box.width())
+            tip = plain_tip(self.text()) if shown != self.text() else ""
+            if tip != self.toolTip():
+                self.setToolTip(tip)
+        draw_text(painter, box, shown, color)
         if self._key:
             draw_caps(painter, box.right(), box.center().y(), self._key)
         if self.hasFocus():

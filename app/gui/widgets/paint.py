@@ -11,7 +11,7 @@ from PySide6.QtCore import QMargins, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from app.gui.look.theme import token
+from app.gui.look.theme import soft_outline, token
 from app.gui.look.type import font
 
 Hint = QPainter.RenderHint
@@ -42,6 +42,12 @@ def rounded(
 def focus_ring(painter: QPainter, rect: QRectF, radius: float) -> None:
     """2 px of accent inside the border."""
     rounded(painter, rect, radius, None, token("accent"), 2.0)
+
+
+def soft_ground(painter: QPainter, rect: QRectF) -> None:
+    """`accent_softer` without round corners; in high contrast with an outline, to be seen."""
+    outline = token("accent") if soft_outline() else None
+    rounded(painter, rect, 0, token("accent_softer"), outline, 2.0)
 
 
 def hairline_below(widget: QWidget) -> None:

@@ -55,7 +55,7 @@ def test_a_chip_is_made_of_what_the_engine_takes_for_a_filter(text):
 
 
 def test_the_foot_says_what_was_no_filter(qloop, until, pane, ask):
-    ask.misread = "“tol” is no role: user, assistant, tool, system. It is taken as words."
+    ask.misread = "“tol” is no role: you, agent, tool, system. It is taken as words."
     searched(qloop, until, pane, "upload role:tol")
     assert pane.parts.foot.state.text() == ask.misread
     assert pane.field.filters() == []
@@ -307,6 +307,18 @@ def page(qtbot, *lines: PageLine, at: int = 0) -> PageView:
     view.hold(at)
     QApplication.processEvents()
     return view
+
+
+def test_in_high_contrast_the_line_of_the_hit_has_an_outline(qtbot):
+    def ink_at_the_edge() -> str:
+        box = view.visualRect(view.model_.index(1))
+        image = view.viewport().grab().toImage()
+        return image.pixelColor(box.left() + 1, box.center().y()).name()
+
+    view = page(qtbot, PageLine("1", "above"), PageLine("2", "a needle"), at=1)
+    assert ink_at_the_edge() == token("accent_softer").name()
+    theme().choose("light", contrast=True)
+    assert ink_at_the_edge() == token("accent").name()
 
 
 @pytest.mark.parametrize("before", [0, 60, 119])

@@ -22,7 +22,7 @@ from app.gui.panes.memory.causes import cause_words
 from app.gui.widgets.labels import Link, T, plain_tip
 from app.gui.widgets.marks import KindMark, mark_word
 from app.gui.widgets.marks import paint_mark as paint
-from app.gui.widgets.paint import draw_text, focus_ring, rounded, smooth
+from app.gui.widgets.paint import draw_text, focus_ring, rounded, smooth, soft_ground
 from app.gui.widgets.surfaces import Hairline
 
 STEP = 26  # least px between two marks
@@ -217,7 +217,7 @@ class VersionLine(QWidget):
         base, shows = self.x_of(self.base), self.x_of(self.shows)
         if base >= 0 and shows >= 0:
             left, right = sorted((base, shows))
-            painter.fillRect(QRectF(left, axis - 14, right - left, 28), token("accent_softer"))
+            soft_ground(painter, QRectF(left, axis - 14, right - left, 28))
         painter.setPen(QPen(token("line_strong"), 1.5))
         painter.drawLine(QPointF(4, axis), QPointF(self.width() - 4, axis))
         marks = [(self._x(i, len(line)), v) for i, v in enumerate(line)]

@@ -35,7 +35,7 @@ from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine
 from app.gui.panes.search.marked import Laid, Line, lay_out, one_line, paint
 from app.gui.panes.search.model import Index
-from app.gui.widgets.paint import draw_text
+from app.gui.widgets.paint import draw_text, soft_ground
 
 log = logging.getLogger(__name__)
 LINE = Qt.ItemDataRole.UserRole
@@ -182,7 +182,7 @@ class PageDelegate(QStyledItemDelegate):
             draw_text(painter, head, line.text[:200], token("text_soft"))
             return
         if row == view.model_.at:
-            painter.fillRect(box, token("accent_softer"))
+            soft_ground(painter, box)
         laid = self._laid(row)
         label = self._label(line.label, view.gutter - 10)
         x = box.left() + MARGIN + (view.gutter - 10 - label.wide if line.label.isdigit() else 0)

@@ -172,7 +172,7 @@ class Preview(QWidget):
         row.setSpacing(6)
         label = T(way.label, "small", "text_faint")
         label.setFixedWidth(wide)
-        link = Link(way.text)
+        link = Link(way.text, elide=True)
         link.setAccessibleName(f"{way.label} {way.text}")
         link.clicked.connect(lambda _=False, t=way.target: self.way_wanted.emit(t))
         row.addWidget(label)

@@ -6,10 +6,9 @@ from PySide6.QtCore import QRectF, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.gui.look.text import tr
-from app.gui.look.theme import token
 from app.gui.widgets.fields import Field
 from app.gui.widgets.labels import IconLabel, Link, T
-from app.gui.widgets.paint import smooth
+from app.gui.widgets.paint import smooth, soft_ground
 from app.gui.widgets.pane import PaneHead
 from app.gui.widgets.rows import RowList
 
@@ -68,5 +67,5 @@ class RangeLine(QWidget):
 
     def paintEvent(self, event: object) -> None:
         painter = smooth(self)
-        painter.fillRect(QRectF(self.rect()), token("accent_softer"))
+        soft_ground(painter, QRectF(self.rect()))
         painter.end()
