@@ -38,6 +38,20 @@ def test_hits_come_while_typing_in_the_order_of_layers(qtbot, qloop, until, pane
     )
 
 
+@pytest.mark.parametrize("part", ["list", "preview.view"])
+def test_when_the_hits_go_the_focus_stays_in_the_place(qloop, until, pane, ask, part):
+    pane.activateWindow()
+    searched(qloop, until, pane, "upload")
+    held = pane.list if part == "list" else pane.preview.view
+    held.setFocus()
+    settle(qloop, until, pane, held.hasFocus)
+    ask.hits = ()
+    pane.field.set_query("nothing")
+    settle(qloop, until, pane, lambda: not pane.parts.shows_hits())
+    assert pane.field.hasFocus()
+    assert not pane.parts.suggest.isVisible()
+
+
 def test_chinese_by_input_method_is_searched_once_it_is_committed(qloop, until, pane, ask):
     begun = QInputMethodEvent("duizhang", [])
     QApplication.sendEvent(pane.field, begun)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.gui.look.text import tr
 from app.gui.panes.search.field import SearchField
@@ -105,6 +105,10 @@ class SearchParts:
     # ------------------------------------------------------------------ what is in view
 
     def show_part(self, part: QWidget) -> None:
+        leaving, focus = self.stack.currentWidget(), QApplication.focusWidget()
+        gone = leaving if leaving is not part else None
+        if gone is not None and focus is not None and gone.isAncestorOf(focus):
+            self.field.setFocus()  # Qt would give it to whatever the window has first
         self.stack.setCurrentWidget(part)
         self.foot.set_quiet(part is self.none)
         if part is not self.split:
