@@ -232,9 +232,9 @@ def test_a_missing_file_says_so_and_keeps_the_way_to_its_session(qloop, until, p
     assert pane.went == [Target("timeline", session_id="s-1", entry_id="c4:result")]
 
 
-def test_the_link_names_the_message_and_leads_there(qloop, until, pane):
+def test_the_link_names_the_session_and_leads_to_the_message(qloop, until, pane):
     choose(qloop, until, pane, "c1")
-    assert pane.text.link.text() == "message 88 of Sensor 7 drift"
+    assert pane.text.link.text() == "in Sensor 7 drift"
     pane.show_session()
     assert pane.went == [Target("timeline", session_id="s-1", entry_id="use-1")]
     choose(qloop, until, pane, "c5")

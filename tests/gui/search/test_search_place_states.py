@@ -242,7 +242,12 @@ def test_what_is_unusual_about_an_answer_can_be_read_in_a_narrow_window(qtbot):
     foot.show()
     foot.say("Any of the words, by weight, newest first within each place, 12 hits in 8 ms")
     assert not foot.state.isVisible() or not foot.state.text()
-    foot.say(foot.words.text(), "“2025-13” is no day: year, year-month or year-month-day.")
+    note = "“2025-13” is no day: year, year-month or year-month-day."
+    foot.say(foot.words.text(), note, "12 hits in 8 ms")
     qtbot.wait(1)
     assert foot.state.geometry().right() < foot.width()
     assert foot.state.width() >= 100
+    assert foot.words.text() == "12 hits in 8 ms", "the mode and the order give way"
+    foot.resize(1200, 30)
+    qtbot.wait(1)
+    assert foot.words.text().startswith("Any of the words")

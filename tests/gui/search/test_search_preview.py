@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from app.engine.errors import Unreadable
+from app.engine.records import DayLog, HitPlace, Provenance, Source, Span
 from app.gui.look.theme import theme
 from app.gui.look.type import font
 from app.gui.panes.search.around import PageLine
 from app.gui.panes.search.marked import lay_out
 from app.gui.panes.search.model import HitModel, by_layer, shown
-from app.gui.panes.search.page import PageModel, PageView, marks
+from app.gui.panes.search.page import PageModel, PageView, marks, needles
 from app.gui.widgets.pane import Target
 from tests.gui.conftest import NOW
 from tests.helpers.found import HITS, hit, searched, settle
@@ -41,6 +43,50 @@ def test_the_preview_shows_the_place_with_marks_and_ways(qtbot, qloop, until, pa
     assert pane.went == [Target("timeline", session_id="s-1", entry_id="e1")]
     qtbot.keyClicks(pane.preview.field, "stop")
     assert pane.preview.field.text().endswith("stop")
+
+
+def test_what_was_found_inside_a_word_is_marked_there_too(qloop, until, pane, ask):
+    ask.hits = (replace(HITS[0], spans=(Span(1, 5),)),)
+    pane.set_mode("literal")
+    searched(qloop, until, pane, "ploa")
+    settle(qloop, until, pane, lambda: pane.preview.title.text() and pane.preview.count()[1])
+    (line, _), *_ = pane.preview.view.model_.places()
+    text, (start, end) = pane.preview.view.model_.lines[line].text, (1, 5)
+    assert text[start:end] == "ploa"
+    assert (start, end) in pane.preview.view.model_.marks[line]
+
+
+def test_a_place_is_linked_once_and_under_one_name(qloop, until, pane, ask, monkeypatch):
+    origin = HitPlace("daily", "memory/2026-11-28.md", 11)
+    ask.hits = (replace(HITS[1], places=(origin, replace(origin, line=10))),)
+
+    async def why(line: int) -> Provenance:
+        return Provenance(line, "", None, (Source("memory/2026-11-28.md", 11, ""),))
+
+    monkeypatch.setattr(ask, "why", why)
+    searched(qloop, until, pane, "upload")
+    settle(qloop, until, pane, lambda: pane.preview.ways)
+    assert [(way.label, way.text) for way in pane.preview.ways] == [
+        ("Came from", "Saturday, 28 November, line 11"),
+        ("Also in", "Saturday, 28 November, line 10"),
+    ]
+
+
+def test_a_line_that_waits_in_an_open_proposal_leads_there(qloop, until, pane, ask, monkeypatch):
+    ask.hits = (replace(HITS[2], places=(HitPlace("history", "proposal:p-1", 4),)),)
+    day = ask.day
+
+    async def waiting(path: str) -> DayLog:
+        log = await day(path)
+        lines = tuple(replace(line, state="waiting") for line in log.sections[0].lines)
+        return replace(log, sections=(replace(log.sections[0], lines=lines),))
+
+    monkeypatch.setattr(ask, "day", waiting)
+    searched(qloop, until, pane, "upload")
+    settle(qloop, until, pane, lambda: pane.preview.ways)
+    (became,) = [way for way in pane.preview.ways if way.label in ("Became", "Also in")]
+    assert became.text == "part of a proposal for MEMORY.md"
+    assert became.target == Target("memory", proposal="p-1")
 
 
 def test_the_last_line_is_still_seen_after_the_view_was_taller_for_a_while(qtbot):
@@ -137,6 +183,20 @@ def test_marks_begin_words_unless_typed_in_the_page():
     assert marks("indoors do it", ["do"], anywhere=False) == ((8, 10),)
     assert marks("indoors do it", ["do"], anywhere=True) == ((2, 4), (8, 10))
     assert marks("在bed里，苗床", ["bed", "苗床"], anywhere=False) == ((1, 4), (6, 8))
+    assert marks("beds in a bed", ["bed"], anywhere=False) == ((10, 13),)
+    assert marks("beds in a bed", needles("a bed"), anywhere=False) == ((0, 3), (8, 9), (10, 13))
+    assert marks("beds in a bed", needles("a bed "), anywhere=False) == ((8, 9), (10, 13))
+    assert marks("beds in a bed", needles("be* a "), anywhere=False) == ((0, 2), (8, 9), (10, 12))
+
+
+def test_short_words_are_marked_in_the_hit_alone(qtbot):
+    view = PageView()
+    qtbot.addWidget(view)
+    lines = (PageLine("1", "a bed of a kind"), PageLine("2", "a bed"))
+    view.model_.show(lines, 1, ["a", "bed"], anywhere=False)
+    assert view.model_.marks == [((2, 5),), ((0, 1), (2, 5))]
+    view.model_.show(lines, 1, ["a"], anywhere=False)
+    assert view.model_.marks == [((0, 1), (9, 10)), ((0, 1),)]
 
 
 # ---------------------------------------------------------------------------- text

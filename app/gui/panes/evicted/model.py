@@ -26,7 +26,6 @@ class Origin:
     """Where a result came from: what the tool was asked, and its place in the session."""
 
     arguments: str
-    seq: int
     item_id: str
 
 
@@ -77,7 +76,7 @@ def weight(info: EvictedInfo) -> int:
 def origins(items: Sequence[TranscriptItem]) -> dict[str, Origin]:
     """For each evicted file that a transcript names, the call that made it."""
     return {
-        item.target: Origin(item.arguments, item.seq, item.id)
+        item.target: Origin(item.arguments, item.id)
         for item in items
         if item.kind == "tool" and item.target
     }

@@ -236,9 +236,6 @@ class EvictedPane(Pane):
                 raise
             self._origins |= origins(items)
             self._show_rows()
-            info = self._current()
-            if info is not None and info.session_id == session_id:
-                self.text.show_result(info, self._origins.get(info.path))
 
     def _on_sorted(self, key: str, down: bool) -> None:
         self.desk.kept["evicted.sort"] = [key, down]
@@ -267,7 +264,7 @@ class EvictedPane(Pane):
             self.text.set_count(0, 0, "")
             if not self.text.field.hasFocus():
                 self.text.find_bar.hide()
-        self.text.show_result(info, self._origins.get(path))
+        self.text.show_result(info)
         self._page_wanted = None
         if info.state == "missing":
             self.text.show_none(

@@ -26,7 +26,7 @@ from app.gui.look.text import (
     tr,
     without_escapes,
 )
-from app.gui.panes.evicted.model import Origin, tool_icon
+from app.gui.panes.evicted.model import tool_icon
 from app.gui.panes.evicted.numbered import NumberedText
 from app.gui.widgets.buttons import IconButton
 from app.gui.widgets.fields import Field
@@ -200,7 +200,7 @@ class TextPart(QWidget):
 
     # ------------------------------------------------------------------ what is shown
 
-    def show_result(self, info: EvictedInfo, origin: Origin | None) -> None:
+    def show_result(self, info: EvictedInfo) -> None:
         """The head for `info`; its text comes with `show_page`."""
         if self.info is None or info.path != self.info.path:
             self.page = self.pages = 0
@@ -218,10 +218,7 @@ class TextPart(QWidget):
             )
         )
         title = preview(info.session_title, 40) if info.session_id else ""
-        if origin is not None:
-            self.link.setText(tr("message {n} of {title}", n=origin.seq, title=title))
-        else:
-            self.link.setText(tr("in {title}", title=title))
+        self.link.setText(tr("in {title}", title=title))
         self.link.setVisible(bool(info.session_id))
 
     def show_page(self, page: TextPage) -> None:

@@ -108,7 +108,7 @@ async def look(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -> 
     """The place around `hit`; the hit alone, with a note, when it cannot be read."""
     try:
         if hit.layer == "memory":
-            return await _memory(ask, hit)
+            return await _memory(ask, hit, now)
         if hit.layer == "daily":
             return await _daily(ask, hit, titles, now)
         if hit.layer == "sessions":
@@ -143,14 +143,14 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-async def _memory(ask: Any, hit: Hit) -> Place:
+async def _memory(ask: Any, hit: Hit, now: datetime) -> Place:
     view = await ask.memory()
     texts = view.text.split("\n")
     lines, here = _lines_around(texts, hit.line)
     there = here >= 0 and _same(hit.text, texts[hit.line - 1])
     ways: tuple[Way, ...] = ()
     if there:
-        ways = await _sources(ask, hit.line)
+        ways = await _sources(ask, hit.line, now)
     details = tr("version {n}", n=view.version) if view.version else ""
     return Place("MEMORY.md", details, lines, here, ways, "" if there else _gone())
 
@@ -192,7 +192,7 @@ def _lines_around(texts: list[str], line: int) -> tuple[tuple[PageLine, ...], in
     return lines, next((i for i, (n, _) in enumerate(near) if n == line), -1)
 
 
-async def _sources(ask: Any, line: int) -> tuple[Way, ...]:
+async def _sources(ask: Any, line: int, now: datetime) -> tuple[Way, ...]:
     try:
         why = await ask.why(line)
     except UserError:
@@ -200,16 +200,12 @@ async def _sources(ask: Any, line: int) -> tuple[Way, ...]:
     out: list[Way] = []
     for source in why.sources[:2]:
         log = Target("daily", path=source.path, line=source.line)
-        words = tr("{name}, line {n}", name=_name(source.path), n=source.line)
+        words = tr("{name}, line {n}", name=day_of(source.path, now), n=number(source.line))
         out.append(Way(tr("Came from"), "calendar-days", words, log, "" if out else "G, P"))
         if source.session_id:
             said = Target("timeline", session_id=source.session_id, entry_id=source.entry_id)
             out.append(Way(tr("Said in"), "message-square", tr("its session"), said))
     return tuple(out)
-
-
-def _name(path: str) -> str:
-    return preview(path.rsplit("/", 1)[-1].removesuffix(".md"), 40)
 
 
 async def _daily(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -> Place:
@@ -235,13 +231,18 @@ async def _daily(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime) -
             words = title or tr("its session")
             ways.append(Way(tr("Came from"), "message-square", words, target, "G, P"))
     if found is not None and there:
-        ways += _became(found)
+        ways += _became(found, hit)
     shown = tuple(lines[first : at + AROUND + 1])
     note = "" if there else log.problem or _gone()
     return Place(day_of(hit.path, now), details, shown, at - first, tuple(ways), note)
 
 
-def _became(line: Any) -> list[Way]:
+def _became(line: Any, hit: Hit) -> list[Way]:
+    """What became of a line; one that waits may stand in a proposal that is open already."""
+    proposed = next((p for p in hit.places if p.path.startswith(PROPOSAL)), None)
+    if line.state == "waiting" and proposed is not None:
+        where = tr("part of a proposal for MEMORY.md")
+        return [Way(tr("Became"), "book-bookmark", where, target_of(proposed, ""), "G, C")]
     word = {
         "merged": tr("MEMORY.md, merged"),
         "waiting": tr("waiting for the next review"),
@@ -267,7 +268,7 @@ async def _session(ask: Any, hit: Hit, titles: Mapping[str, str], now: datetime)
         for i, item in enumerate(items)
     )
     title = title_of(titles, hit.session_id) or tr("A session")
-    details = sentence((tr("message {n}", n=number(hit.line)), moment(hit.when, now)))
+    details = moment(hit.when, now)  # `hit.line` is a line of the log, no number of a message
     if at < 0:
         return _alone(hit, titles, now, _gone())
     ways: list[Way] = []

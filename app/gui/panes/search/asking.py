@@ -297,8 +297,9 @@ def index_words(state: IndexState) -> tuple[str, bool]:
     return state.note or tr("The index catches up with changed files"), False
 
 
-def foot_words(found: Answer) -> str:
-    """The mode that answered, the order, how many hits, in how many rows, and how long it took."""
+def foot_words(found: Answer) -> tuple[str, str]:
+    """The mode that answered, the order, how many hits, in how many rows, and how long it took;
+    and the last three alone."""
     result, asked = found.result, found.asked
     modes = {
         "words": tr("Words"),
@@ -311,8 +312,9 @@ def foot_words(found: Answer) -> str:
     if not found.one_kind:
         order = tr("{order} within each place", order=order)
     took = tr("{n} ms", n=number(max(round(result.seconds * 1_000), 1)))
-    return tr("{mode}, {order}, {count} in {took}", mode=modes[result.mode], order=order,
-              count=_count_words(found), took=took)  # fmt: skip
+    short = tr("{count} in {took}", count=_count_words(found), took=took)
+    mode = modes[result.mode]
+    return tr("{mode}, {order}, {short}", mode=mode, order=order, short=short), short
 
 
 def _count_words(found: Answer) -> str:

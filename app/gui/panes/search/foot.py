@@ -31,7 +31,7 @@ class Foot(QWidget):
         super().__init__()
         self._quiet = self._busy = self._narrow = False
         self._state = IndexState("ready")
-        self._note = ""
+        self._note = self._words = self._short = ""
         self.setMinimumHeight(30)
         self.words = T("", "small", "text_faint", elide="right", tabular=True)
         self.meaning = Link(tr("What was searched"), key="?")
@@ -59,9 +59,10 @@ class Foot(QWidget):
 
     # ------------------------------------------------------------------ what is said
 
-    def say(self, words: str, note: str = "") -> None:
-        """The mode that answered, order, hits and time; `note` is what was unusual about it."""
-        self.words.setText(words)
+    def say(self, words: str, note: str = "", short: str = "") -> None:
+        """The mode that answered, order, hits and time; `note` is what was unusual about it, and
+        `short` stands for the words where the note needs their room."""
+        self._words, self._short = words, short or words
         self._note = note
         self._settle()
 
@@ -92,10 +93,12 @@ class Foot(QWidget):
 
     def _fits(self, state: str) -> bool:
         """Whether the key hints have room beside all that is said."""
-        metrics = QFontMetricsF(font("small"))
-        wide = metrics.horizontalAdvance(self.words.text() + state)
-        keys = self._keys.sizeHint().width() + self.meaning.sizeHint().width()
-        return wide + keys + MARGINS <= self.width()
+        wide = _wide(self.words.text() + state)
+        return wide + self._keys.sizeHint().width() <= self._room()
+
+    def _room(self) -> float:
+        """Px for words."""
+        return self.width() - self.meaning.sizeHint().width() - MARGINS
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -114,8 +117,11 @@ class Foot(QWidget):
         if self._busy:
             words = tr("Searching")
         self.state.setText(words)
-        needed = QFontMetricsF(font("small")).horizontalAdvance(words)
-        self.state.setMinimumWidth(min(round(needed), LEAST))  # beside an answer's own words, too
+        needed = _wide(words)
+        cramped = bool(words) and _wide(self._words) + needed > self._room()
+        self.words.setText(self._short if cramped else self._words)
+        rest = max(self._room() - _wide(self.words.text()), LEAST)
+        self.state.setMinimumWidth(round(min(needed, rest)))  # beside an answer's own words, too
         self.state.set_color("text_soft" if self._busy else "warn")
         self._ring.setVisible(bool(words) and (building or self._busy))
         bad = self._state.state == "unavailable"
@@ -127,3 +133,7 @@ class Foot(QWidget):
         answered = bool(self.words.text())
         self.meaning.setVisible(answered)
         self.setVisible(not self._quiet and (answered or bool(words)))
+
+
+def _wide(text: str) -> float:
+    return QFontMetricsF(font("small")).horizontalAdvance(text)

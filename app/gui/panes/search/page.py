@@ -42,31 +42,51 @@ LINE = Qt.ItemDataRole.UserRole
 MARGIN = 20
 KEPT = 600  # laid-out lines that are remembered
 MOST_NEEDLES = 24
+BEGUN = "\0"  # ends a needle that may go on: a sign that no text holds
+SHORT = 2  # letters of a word that says little by itself
 MOST_MARKS = 2_000
 
 
 def needles(query: str) -> list[str]:
-    """The words and phrases of `query` that are to be marked."""
+    """The words and phrases of `query` that are to be marked; one that may go on ends in `BEGUN`:
+    the last word, which is still being typed, and what was typed with a star."""
     out: list[str] = []
-    for phrase, word in re.findall(r'"([^"]*)"?|(\S+)', query):
-        bare = (phrase or word).strip("*\"'“”,.;:!?()[]{}<>，。；：！？（）")
-        if bare and bare != "OR" and not word.startswith("-"):
-            out.append(bare)
+    for found in re.finditer(r'"([^"]*)"?|(\S+)', query):
+        phrase, word = found.groups()
+        bare = (phrase or word or "").strip("*\"'“”,.;:!?()[]{}<>，。；：！？（）")
+        if bare and bare != "OR" and not (word or "").startswith("-"):
+            typed = found.end() == len(query) and not (len(bare) == 1 and bare.isascii())
+            begun = word is not None and (typed or word.endswith("*"))
+            out.append(bare + BEGUN * begun)
     return out
 
 
 def marks(text: str, wanted: Sequence[str], *, anywhere: bool) -> tuple[tuple[int, int], ...]:
     """Where any of `wanted` stands in `text`, longest first where they overlap.
 
-    Latin words begin at the beginning of a word, unless `anywhere`.
+    Latin words are whole words, or the beginnings of words if they end in `BEGUN`; anything goes
+    when `anywhere`.
     """
     longest = sorted({one.casefold() for one in wanted if one.strip()}, key=len, reverse=True)
-    if not longest:
+    parts = [_pattern(one, anywhere) for one in longest[: 2 * MOST_NEEDLES]]
+    if not parts:
         return ()
-    begins = "" if anywhere else r"(?<![A-Za-z0-9])"
-    parts = [(begins if one[0].isascii() else "") + re.escape(one) for one in longest]
-    pattern = re.compile("|".join(parts[: 2 * MOST_NEEDLES]), re.IGNORECASE)
+    pattern = re.compile("|".join(parts), re.IGNORECASE)
     return tuple(m.span() for m in pattern.finditer(text) if m.end() > m.start())
+
+
+def _pattern(needle: str, anywhere: bool) -> str:
+    bare = needle.removesuffix(BEGUN)
+    begins = "" if anywhere or not bare[0].isascii() else r"(?<![A-Za-z0-9])"
+    ends = "" if anywhere or bare != needle or not bare[-1].isascii() else r"(?![A-Za-z0-9])"
+    return begins + re.escape(bare) + ends
+
+
+def telling(wanted: Sequence[str]) -> list[str]:
+    """Those that are worth a mark away from the hit itself: one or two Latin letters stand
+    everywhere."""
+    long = [w for w in wanted if len(w.removesuffix(BEGUN)) > SHORT or not w.isascii()]
+    return long or list(wanted)
 
 
 class PageModel(QAbstractListModel):
@@ -83,8 +103,10 @@ class PageModel(QAbstractListModel):
     ) -> None:
         self.beginResetModel()
         self.lines, self.at = lines, at
+        away = wanted if anywhere else telling(wanted)
         self.marks = [
-            () if one.head else marks(one.text, wanted, anywhere=anywhere) for one in lines
+            () if one.head else marks(one.text, wanted if n == at else away, anywhere=anywhere)
+            for n, one in enumerate(lines)
         ]
         self.endResetModel()
 

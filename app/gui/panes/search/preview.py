@@ -26,6 +26,7 @@ class Preview(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._wanted: list[str] | None = None
+        self._anywhere = False
         self._place: Place | None = None
         self.ways: tuple[Way, ...] = ()
         self.title = T("", "head", elide="right")
@@ -88,9 +89,12 @@ class Preview(QWidget):
         if not there:
             self._set_ways(())
 
-    def show_place(self, place: Place, find: str, wanted: list[str]) -> None:
-        """Show `place` with `wanted` marked; `find`, the words as typed, stands in the field."""
-        self._place, self._wanted = place, wanted
+    def show_place(
+        self, place: Place, find: str, wanted: list[str], *, anywhere: bool = False
+    ) -> None:
+        """Show `place` with `wanted` marked, also inside of words if `anywhere`; `find`, the words
+        as typed, stands in the field."""
+        self._place, self._wanted, self._anywhere = place, wanted, anywhere
         self.title.setText(place.title)
         self.details.setText(place.details)
         self.note.setText(place.note)
@@ -103,16 +107,15 @@ class Preview(QWidget):
         self._mark()
 
     def _on_needle(self, _: str) -> None:
-        self._wanted = None
+        self._wanted, self._anywhere = None, True
         self._mark()
 
     def _mark(self) -> None:
         if self._place is None:
             return
-        typed = self._wanted is None
         wanted = [self.field.text()] if self._wanted is None else self._wanted
         model = self.view.model_
-        model.show(self._place.lines, self._place.at, wanted, anywhere=typed)
+        model.show(self._place.lines, self._place.at, wanted, anywhere=self._anywhere)
         self.view.fit_gutter()
         own = [p for p in model.places() if p[0] >= self._place.at]
         self.view.current = own[0] if own else None

@@ -29,7 +29,7 @@ from app.gui.panes.search.model import (
     put_aside,
 )
 from app.gui.panes.search.page import MOST_NEEDLES, needles
-from app.gui.widgets.pane import Desk
+from app.gui.widgets.pane import Desk, Target
 
 WALKING = 0.03  # seconds: walking on should not read every place it passes
 
@@ -70,7 +70,8 @@ class Results:
         )  # fmt: skip
         hits_list.settle()
         self._parts.tabs.set_counts(found.counts)
-        self._parts.foot.say(foot_words(found), found.result.remark)
+        words, short = foot_words(found)
+        self._parts.foot.say(words, found.result.remark, short)
         row = hits_list.hits.row_of(key) if key is not None else -1
         if row >= 0:
             hits_list.choose(row, quiet=True)
@@ -142,8 +143,12 @@ class Results:
             Way(tr("Also in"), "copy", place_words(one, self.titles, now), target_of(one, find))
             for one in hit.places[:3]
         )
-        place = replace(place, ways=(*place.ways, *also))
-        self._parts.preview.show_place(place, typed, self._wanted(hit, typed))
+        there = [_where(way.target) for way in place.ways]
+        fresh = (way for way in also if _where(way.target) not in there)
+        place = replace(place, ways=(*place.ways, *fresh))
+        literal = self.answer is not None and self.answer.result.mode == "literal"
+        wanted = self._wanted(hit, typed)
+        self._parts.preview.show_place(place, typed, wanted, anywhere=literal)
 
     def _wanted(self, hit: Hit, typed: str) -> list[str]:
         """What to mark in the place: what the engine marked in the hits, and the words typed."""
@@ -157,6 +162,11 @@ class Results:
         )
         pieces += [text for text, _ in marked.most_common(MOST_NEEDLES)]
         return pieces if self.answer.result.mode == "natural" else [*pieces, *needles(typed)]
+
+
+def _where(target: Target) -> Target:
+    """The same place, whatever is to be found in it."""
+    return replace(target, find="")
 
 
 def _tail(found: Answer) -> list[Tail]:
