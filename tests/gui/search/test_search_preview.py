@@ -50,10 +50,10 @@ def test_what_was_found_inside_a_word_is_marked_there_too(qloop, until, pane, as
     pane.set_mode("literal")
     searched(qloop, until, pane, "ploa")
     settle(qloop, until, pane, lambda: pane.preview.title.text() and pane.preview.count()[1])
-    (line, _), *_ = pane.preview.view.model_.places()
-    text, (start, end) = pane.preview.view.model_.lines[line].text, (1, 5)
-    assert text[start:end] == "ploa"
-    assert (start, end) in pane.preview.view.model_.marks[line]
+    model = pane.preview.view.model_
+    lines = zip(model.lines, model.marks, strict=True)
+    marked = [line.text[slice(*one)] for line, found in lines for one in found]
+    assert marked == ["ploa", "ploa"]
 
 
 def test_a_place_is_linked_once_and_under_one_name(qloop, until, pane, ask, monkeypatch):
